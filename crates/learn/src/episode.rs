@@ -161,8 +161,8 @@ impl Laid {
     }
 
     /// Begins it; each learner begins with its action of `first`, all until the same instant or the
-    /// end of the run. Fails
-    /// if the run cannot be built; panics if there are not as many actions as learners.
+    /// end of the run. Fails if the run cannot be built; panics if there are not as many actions as
+    /// learners.
     pub fn begin(self, mut first: Vec<Action>) -> Result<Episode, ScenarioError> {
         let Self { scenario, seed, own, learners, checked, flows } = self;
         let end = Time::ZERO + checked.duration;
@@ -214,11 +214,6 @@ impl Episode {
         let checked = Checked::with_own(scenario, &with(&self.own, &scripts))?;
         scripts.made.store(0, Relaxed);
         Ok((checked, self.seed))
-    }
-
-    /// The number of learners.
-    pub fn learners(&self) -> usize {
-        self.desks.len()
     }
 
     /// Goes on until a decision is due, or to the end of the run.
@@ -311,9 +306,4 @@ fn learning(checked: &Checked) -> Result<Vec<usize>, ScenarioError> {
         return Err(ScenarioError::new("flows", message));
     }
     Ok(flows)
-}
-
-/// The instant `seconds` after `now`, to the picosecond.
-pub fn after(now: Time, seconds: f64) -> Time {
-    now + Duration::from_picos((seconds * 1e12).round() as u64)
 }

@@ -13,11 +13,13 @@ mod net;
 mod places;
 mod policy;
 pub mod presets;
+mod wanted;
 
-pub use episode::{Below, Episode, LEARNER, Laid, after, is_learner, resting};
+pub use episode::{Below, Episode, LEARNER, Laid, is_learner, resting};
 pub use formula::{Complain, Formula, FormulaLaw, Written};
 pub use interval::{COLUMNS, Interval, Tally};
 pub use learner::{Action, Decides, Desk, Learner, Script};
 pub use net::{Activation, Layer, Net};
-pub use places::{Places, StepError, Wanted, check_wanted};
+pub use places::{Places, StepError, check_wanted};
 pub use policy::Policy;
+pub use wanted::{RATES, WAITS, WINDOWS, Wanted, after};

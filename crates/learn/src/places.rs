@@ -1,45 +1,9 @@
 //! Episodes side by side, each stepped to its next decision.
 
-use crate::episode::{Episode, after};
-use crate::learner::Action;
+use crate::episode::Episode;
+use crate::wanted::Wanted;
 use narrows_scenario::Place;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// What is wanted of a learner until the next decision.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wanted {
-    /// The window in packets; NaN leaves it to the law below.
-    pub window: f64,
-    /// The pacing rate in packets per second; 0 for none.
-    pub rate: f64,
-    /// Seconds until the next decision.
-    pub seconds: f64,
-}
-
-/// The largest window in packets: a packet in flight takes memory.
-const MOST: f64 = 1e7;
-/// The smallest and the largest pacing rate in packets per second.
-const RATES: std::ops::RangeInclusive<f64> = 1e-3..=1e12;
-/// The shortest and the longest time between decisions, in seconds.
-const SPANS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
-
-impl Wanted {
-    /// Fails if it cannot be done; `has_law` says whether there is a law below.
-    pub fn check(&self, has_law: bool) -> Result<(), String> {
-        let Self { window, rate, seconds } = *self;
-        if !(has_law && window.is_nan() || (1.0..=MOST).contains(&window)) {
-            let text = "is not from 1 to 1e7 packets; for an agent that only paces take 1e6";
-            return Err(format!("a window of {window} {text}"));
-        }
-        if rate != 0.0 && !RATES.contains(&rate) {
-            return Err(format!("a rate of {rate} packets/s is not from 1e-3 to 1e12; 0 is none"));
-        }
-        if !SPANS.contains(&seconds) {
-            return Err(format!("{seconds} s until the next decision; take from 1e-6 to 1e6"));
-        }
-        Ok(())
-    }
-}
 
 /// Why nothing was stepped, or what became of one place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -83,30 +47,20 @@ impl Places {
         Self { places, learners, threads: threads.max(1), delivered: 0 }
     }
 
-    /// The number of places.
-    pub fn len(&self) -> usize {
+    /// For how many episodes there is room.
+    pub fn room(&self) -> usize {
         self.places.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.places.is_empty()
-    }
-
-    /// Learners in each.
-    pub fn learners(&self) -> usize {
-        self.learners
     }
 
     /// Puts an episode in a place, instead of the one there. Panics if there is no such place.
     pub fn put(&mut self, place: usize, episode: Episode) {
-        let before = self.places[place].replace(episode);
-        self.delivered += before.map_or(0, |episode| episode.delivered());
+        self.clear(place);
+        self.places[place] = Some(episode);
     }
 
-    /// Ends the episode in a place.
+    /// Ends the episode in a place, if there is one. Panics if there is no such place.
     pub fn clear(&mut self, place: usize) {
-        let before = self.places.get_mut(place).and_then(Option::take);
+        let before = self.places[place].take();
         self.delivered += before.map_or(0, |episode| episode.delivered());
     }
 
@@ -211,12 +165,7 @@ impl Turn<'_> {
         let wanted = self.wanted;
         let ran = catch_unwind(AssertUnwindSafe(|| {
             let now = episode.now();
-            let action = |it: &Wanted| Action {
-                window: it.window,
-                rate: it.rate,
-                until: after(now, it.seconds),
-            };
-            episode.decide(wanted.iter().map(action));
+            episode.decide(wanted.iter().map(|wanted| wanted.from(now)));
             episode.go()
         }));
         let message = match ran {

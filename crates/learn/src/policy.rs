@@ -1,16 +1,15 @@
 //! A trained policy as a law: a net that says what an agent says.
 
-use crate::episode::after;
 use crate::formula::Complain;
 use crate::interval::Interval;
 use crate::learner::{Action, Decides, Learner};
 use crate::net::Net;
-use crate::places::Wanted;
 use crate::presets::{Description, Preset};
+use crate::wanted::{WAITS, Wanted};
 use narrows_control::Controller;
 use narrows_control::registry::Birth;
 use narrows_scenario::OwnLaw;
-use narrows_units::{Duration, Time};
+use narrows_units::Time;
 use std::sync::Arc;
 
 /// A policy with a name, by which flows call it.
@@ -23,8 +22,7 @@ pub struct Policy {
 
 impl Policy {
     /// The policy called `name`: `net` sees what an agent of `preset` sees, and says what it says.
-    /// Its first output counts.
-    /// What is no number `complain` hears.
+    /// Its first output counts; `complain` hears of one that is no number.
     pub fn new(name: String, net: Net, preset: &'static Description, complain: Complain) -> Self {
         Self { name, net: Arc::new(net), preset, complain }
     }
@@ -43,7 +41,7 @@ impl OwnLaw for Policy {
         let below = self.preset.below();
         let below = below.map(|below| below.make(birth));
         let window = if below.is_some() { f64::NAN } else { birth.initial_window };
-        let first = Action { window, rate: 0.0, until: Time::ZERO + WAITS };
+        let next = Wanted { window, rate: 0.0, seconds: WAITS };
         let agent = Agent {
             net: Arc::clone(&self.net),
             preset: self.preset.agent(),
@@ -51,14 +49,11 @@ impl OwnLaw for Policy {
             complain: Arc::clone(&self.complain),
             initial_window: birth.initial_window,
             warm_ups: None,
-            next: Wanted { window, rate: 0.0, seconds: WAITS.seconds() },
+            next,
         };
-        Box::new(Learner::new(first, Box::new(agent), below))
+        Box::new(Learner::new(next.from(Time::ZERO), Box::new(agent), below))
     }
 }
-
-/// How long it waits for a first RTT before it looks again.
-const WAITS: Duration = Duration::from_millis(10);
 
 /// One connection's.
 struct Agent {
@@ -111,7 +106,6 @@ impl Decides for Agent {
     }
 
     fn go_on(&mut self, now: Time) -> Action {
-        let Wanted { window, rate, seconds } = self.next;
-        Action { window, rate, until: after(now, seconds) }
+        self.next.from(now)
     }
 }

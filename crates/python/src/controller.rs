@@ -6,6 +6,7 @@ use crate::interval_law;
 use narrows_control as control;
 use narrows_control::registry::Birth;
 use narrows_control::{Gaps, Pacing};
+use narrows_learn::{RATES, WINDOWS};
 use narrows_scenario::OwnLaw;
 use narrows_signal::Ecn;
 use narrows_units::Time;
@@ -264,11 +265,6 @@ impl OwnLaw for PythonLaw {
     }
 }
 
-/// The largest window in packets that a controller may return: a packet in flight takes memory.
-const MOST: f64 = 1e7;
-/// The smallest and largest pacing rate, in packets per second.
-const RATES: std::ops::RangeInclusive<f64> = 1e-3..=1e12;
-
 struct PythonController {
     name: String,
     /// `None` once it has failed: the window stays where it was until the run is stopped.
@@ -372,8 +368,8 @@ impl PythonController {
                 shown(found)
             )))
         };
-        if !(1.0..=MOST).contains(&answer.window) {
-            let right = format!("return a number of packets from 1 to {MOST}");
+        if !WINDOWS.contains(&answer.window) {
+            let right = format!("return a number of packets from 1 to {}", WINDOWS.end());
             return wrong("window", answer.window, right);
         }
         if let Some(rate) = answer.rate.filter(|rate| !RATES.contains(rate)) {

@@ -3,7 +3,7 @@
 use crate::failure;
 use narrows_control::Controller;
 use narrows_control::registry::Birth;
-use narrows_learn::{Action, Decides, Interval as Counted, Learner, Wanted, after};
+use narrows_learn::{Action, Decides, Interval as Counted, Learner, WAITS, Wanted};
 use narrows_units::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
@@ -43,7 +43,7 @@ macro_rules! columns {
 
 narrows_learn::with_columns!(columns);
 
-/// The controller of one connection that `object` decides for, an `narrows.IntervalController`;
+/// The controller of one connection that `object` decides for, a `narrows.IntervalController`;
 /// `name` is its law's.
 pub(crate) fn controller(
     name: &str,
@@ -51,19 +51,13 @@ pub(crate) fn controller(
     birth: &Birth,
 ) -> Box<dyn Controller> {
     let window = birth.initial_window;
-    let said = object.as_ref().map(|object| Python::attach(|py| every(py, object, window)));
-    let (object, every) = match said {
-        Some(Ok(every)) => (object, every),
-        Some(Err(error)) => {
-            failure::keep(error);
-            (None, None)
-        }
-        None => (None, None),
-    };
+    let said = object
+        .map(|object| Python::attach(|py| every(py, &object, window)).map(|every| (object, every)));
+    let said = said.and_then(|said| said.map_err(failure::keep).ok());
+    let (object, every) = said.map_or((None, None), |(object, every)| (Some(object), every));
     let next = Wanted { window, rate: 0.0, seconds: every.unwrap_or(WAITS) };
-    let first = Action { window, rate: 0.0, until: after(Time::ZERO, next.seconds) };
     let decides = InPython { name: name.to_owned(), object, every, next };
-    Box::new(Learner::new(first, Box::new(decides), None))
+    Box::new(Learner::new(next.from(Time::ZERO), Box::new(decides), None))
 }
 
 /// How often `object` wants to be asked, in seconds; `None` for once an RTT.
@@ -77,9 +71,6 @@ fn every(py: Python<'_>, object: &Py<PyAny>, window: f64) -> PyResult<Option<f64
     }
     Ok(every)
 }
-
-/// Seconds until it is asked first, unless it says how often; then it is an RTT.
-const WAITS: f64 = 0.01;
 
 /// One connection's object.
 struct InPython {
@@ -135,7 +126,6 @@ impl Decides for InPython {
     }
 
     fn go_on(&mut self, now: Time) -> Action {
-        let Wanted { window, rate, seconds } = self.next;
-        Action { window, rate, until: after(now, seconds) }
+        self.next.from(now)
     }
 }

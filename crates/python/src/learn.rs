@@ -5,8 +5,8 @@ use crate::failure;
 use crate::scenario::{Checked, Own, Scenario, own_of};
 use narrows_learn::presets::{self, Description, Preset};
 use narrows_learn::{
-    Action, Activation, Below, COLUMNS, Complain, Formula, Laid, Layer, Net, Places, StepError,
-    Wanted, Written, after, check_wanted,
+    Activation, Below, COLUMNS, Complain, Formula, Interval, Laid, Layer, Net, Places, StepError,
+    Wanted, Written, after, check_wanted, is_learner,
 };
 use narrows_scenario::Place;
 use narrows_units::Time;
@@ -114,7 +114,7 @@ impl Intervals {
         seed: u64,
         own: Option<Own>,
     ) -> PyResult<(Vec<(f64, f64)>, f64)> {
-        let room = lock(&self.places).len();
+        let room = lock(&self.places).room();
         if place >= room {
             return Err(Failed::Input(format!("place {place}: there are {room}, from 0")).into());
         }
@@ -147,11 +147,7 @@ impl Intervals {
         check_wanted(place, &all, self.below.is_some()).map_err(wrong)?;
         let laid = lock(&self.laid).get_mut(place).and_then(Option::take);
         let laid = laid.ok_or_else(|| Failed::Input(format!("place {place}: lay it first")))?;
-        let first = |it: &Wanted| {
-            let until = after(Time::ZERO, it.seconds);
-            Action { window: it.window, rate: it.rate, until }
-        };
-        let episode = laid.begin(all.iter().map(first).collect());
+        let episode = laid.begin(all.iter().map(|it| it.from(Time::ZERO)).collect());
         lock(&self.places).put(place, episode.map_err(Failed::Scenario)?);
         Ok(())
     }
@@ -209,14 +205,11 @@ impl Intervals {
         Ok(give(py, "rows", &rows, &all)?)
     }
 
-    /// Whether the episode in a place has come to the end of its scenario, and whether each of its
-    /// learners has data to send.
-    fn state(&self, place: usize) -> PyResult<(bool, Vec<bool>)> {
+    /// Whether each learner of a place has begun and has data to send.
+    fn running(&self, place: usize) -> PyResult<Vec<bool>> {
         let there = lock(&self.places);
-        let nobody = || Failed::Input(StepError::Nobody(place).to_string());
-        let episode = there.get(place).ok_or_else(nobody)?;
-        let running = (0..self.learners).map(|learner| episode.is_running(learner)).collect();
-        Ok((episode.is_over(), running))
+        let episode = there.get(place).ok_or_else(|| wrong(StepError::Nobody(place)))?;
+        Ok((0..self.learners).map(|learner| episode.is_running(learner)).collect())
     }
 
     /// The same run from the start up to now, measured after so many seconds, to be run as any
@@ -225,9 +218,8 @@ impl Intervals {
     fn again(&self, place: usize, warmup: f64) -> PyResult<(Checked, u64)> {
         let warmup = after(Time::ZERO, warmup.max(0.0)).since(Time::ZERO);
         let there = lock(&self.places);
-        let nobody = || Failed::Input(StepError::Nobody(place).to_string());
-        let (checked, seed) =
-            there.get(place).ok_or_else(nobody)?.again(warmup).map_err(Failed::Scenario)?;
+        let episode = there.get(place).ok_or_else(|| wrong(StepError::Nobody(place)))?;
+        let (checked, seed) = episode.again(warmup).map_err(Failed::Scenario)?;
         Ok((Checked(checked), seed))
     }
 
@@ -242,6 +234,12 @@ fn truth(place: Place) -> [f64; TRUTH.len()] {
     let Place { capacity, flows, base_rtt, buffer, queue, wire_loss } = place;
     let share = capacity / flows.max(1) as f64;
     [capacity, share, base_rtt.seconds(), buffer, queue as f64, wire_loss, flows as f64]
+}
+
+/// Returns whether a flow's `cc` is the learner, over whatever transport.
+#[pyfunction]
+pub(crate) fn learns(cc: &str) -> bool {
+    is_learner(cc)
 }
 
 /// Returns each preset: name, features with their bounds, intervals seen, largest action, law
@@ -313,25 +311,13 @@ impl Agents {
     /// Takes `rows` (agents, columns) in, of which nothing is seen.
     #[expect(clippy::needless_pass_by_value, reason = "as Python hands lists and buffers")]
     fn warmed_up(&self, py: Python<'_>, agents: Vec<usize>, rows: PyBuffer<f64>) -> PyResult<()> {
-        let rows = taken(py, "rows", &rows, agents.len() * COLUMNS.len())?;
-        let mut there = lock(&self.agents);
-        for (agent, row) in agents.iter().zip(rows.chunks(COLUMNS.len())) {
-            let row: &[f64; COLUMNS.len()] = row.try_into().expect("as many columns");
-            there[*agent].warmed_up(&row.into());
-        }
-        Ok(())
+        Ok(self.each(py, &agents, &rows, |agent, interval| agent.warmed_up(interval))?)
     }
 
     /// Takes `rows` (agents, columns) in.
     #[expect(clippy::needless_pass_by_value, reason = "as Python hands lists and buffers")]
     fn observe(&self, py: Python<'_>, agents: Vec<usize>, rows: PyBuffer<f64>) -> PyResult<()> {
-        let rows = taken(py, "rows", &rows, agents.len() * COLUMNS.len())?;
-        let mut there = lock(&self.agents);
-        for (agent, row) in agents.iter().zip(rows.chunks(COLUMNS.len())) {
-            let row: &[f64; COLUMNS.len()] = row.try_into().expect("as many columns");
-            there[*agent].observe(&row.into());
-        }
-        Ok(())
+        Ok(self.each(py, &agents, &rows, |agent, interval| agent.observe(interval))?)
     }
 
     /// Fills `seen` (agents, features of all intervals) with what they see.
@@ -341,6 +327,25 @@ impl Agents {
         let mut all = Vec::with_capacity(agents.len() * self.observed);
         agents.iter().for_each(|agent| all.extend_from_slice(there[*agent].seen()));
         Ok(give(py, "seen", &seen, &all)?)
+    }
+}
+
+impl Agents {
+    /// Shows each of `agents` its interval of `rows`.
+    fn each(
+        &self,
+        py: Python<'_>,
+        agents: &[usize],
+        rows: &PyBuffer<f64>,
+        shows: impl Fn(&mut dyn Preset, &Interval),
+    ) -> Result<(), Failed> {
+        let rows = taken(py, "rows", rows, agents.len() * COLUMNS.len())?;
+        let mut there = lock(&self.agents);
+        for (agent, row) in agents.iter().zip(rows.chunks(COLUMNS.len())) {
+            let row: &[f64; COLUMNS.len()] = row.try_into().expect("as many columns");
+            shows(&mut *there[*agent], &row.into());
+        }
+        Ok(())
     }
 }
 

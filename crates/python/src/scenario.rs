@@ -61,6 +61,12 @@ impl Scenario {
         Ok(Checked(checked(self, own)?))
     }
 
+    /// The laws that its flows name.
+    #[getter]
+    fn laws(&self) -> Vec<&str> {
+        self.0.flows.iter().filter_map(|flow| flow.cc.as_deref()).collect()
+    }
+
     /// The seed that it is run with.
     #[getter]
     fn seed(&self) -> u64 {

@@ -10,7 +10,8 @@
 mod code;
 mod parse;
 
-use crate::interval::{COLUMNS, Interval, Tally};
+use crate::interval::{COLUMNS, Tally};
+use crate::wanted::{RATES, WAITS, WINDOWS, after};
 use code::{Op, run};
 use narrows_control::registry::Birth;
 use narrows_control::{Ack, Controller, Gaps, Loss, Needs, Pacing, Tick, Timeout};
@@ -40,11 +41,6 @@ const OWN: [&str; 3] = ["window", "rate", "ssthresh"];
 const MOST: usize = 32;
 /// Assignments of a list, at most.
 const LINES: usize = 32;
-/// What a window may be, in packets, and a rate that is not 0, in packets per second.
-const WINDOWS: std::ops::RangeInclusive<f64> = 1.0..=1e7;
-const RATES: std::ops::RangeInclusive<f64> = 1e-3..=1e12;
-/// How long it waits for a first RTT before an interval ends.
-const WAITS: Duration = Duration::from_millis(10);
 
 /// Assignments in order: the variable's place, and what it becomes.
 type Lines = Vec<(usize, Vec<Op>)>;
@@ -178,8 +174,8 @@ impl OwnLaw for FormulaLaw {
         let mut stack = Vec::with_capacity(formula.start.len());
         let start = formula.start.iter();
         let values = start.map(|code| run(code, &[birth.initial_window], &mut stack)).collect();
-        let wakes_at =
-            if formula.on_interval.is_empty() { Time::NEVER } else { Time::ZERO + WAITS };
+        let decides = !formula.on_interval.is_empty();
+        let wakes_at = if decides { after(Time::ZERO, WAITS) } else { Time::NEVER };
         let mut law = Running {
             formula,
             name: self.name.clone(),
@@ -308,9 +304,8 @@ impl Controller for Running {
             .map(|(_, value)| value)
             .collect();
         self.tell(List::Interval, &event);
-        let Interval { srtt, .. } = interval;
-        let span = Duration::from_picos((srtt * 1e12) as u64);
-        self.wakes_at = tick.now + if span > Duration::ZERO { span } else { WAITS };
+        let span = if interval.srtt > 0.0 { interval.srtt } else { WAITS };
+        self.wakes_at = after(tick.now, span);
     }
 
     fn wakes_at(&self) -> Time {

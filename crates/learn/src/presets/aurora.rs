@@ -4,7 +4,7 @@
 
 use super::{Description, History, Preset, UNLIMITED};
 use crate::interval::Interval;
-use crate::places::Wanted;
+use crate::wanted::Wanted;
 
 const FEATURES: &[(&str, f32, f32)] = &[
     ("sent_latency_inflation", -1.0, 10.0),

@@ -11,7 +11,7 @@ pub use plain::Plain;
 
 use crate::episode::Below;
 use crate::interval::Interval;
-use crate::places::Wanted;
+use crate::wanted::Wanted;
 use history::History;
 
 /// An agent's window if it only paces: in packets, and never the limit.

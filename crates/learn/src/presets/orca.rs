@@ -4,7 +4,7 @@
 
 use super::{Description, History, Preset};
 use crate::interval::Interval;
-use crate::places::Wanted;
+use crate::wanted::{WINDOWS, Wanted};
 
 const FEATURES: &[(&str, f32, f32)] = &[
     ("delivery", 0.0, 1.0),
@@ -25,8 +25,6 @@ const MARGIN: f64 = 1.25;
 const LOSS: f64 = 5.0;
 /// `MIN_CWND`.
 const LEAST_WINDOW: f64 = 4.0;
-/// Packets: a packet in flight takes memory.
-const MOST_WINDOW: f64 = 1e7;
 /// Linux paces CUBIC at this multiple of a window in an RTT (`tcp_pacing_ca_ratio`).
 const PACING: f64 = 1.2;
 
@@ -98,7 +96,7 @@ impl Preset for Orca {
     fn act(&mut self, action: f32) -> Wanted {
         let hundredths = (100.0 * libm::pow(4.0, f64::from(action.clamp(-1.0, 1.0)))).floor();
         let window =
-            (hundredths * self.window.floor() / 100.0).floor().clamp(LEAST_WINDOW, MOST_WINDOW);
+            (hundredths * self.window.floor() / 100.0).floor().clamp(LEAST_WINDOW, *WINDOWS.end());
         Wanted { window, rate: 0.0, seconds: SECONDS }
     }
 }

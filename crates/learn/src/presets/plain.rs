@@ -3,7 +3,7 @@
 
 use super::{Description, History, Preset};
 use crate::interval::Interval;
-use crate::places::Wanted;
+use crate::wanted::Wanted;
 
 const FEATURES: &[(&str, f32, f32)] = &[
     ("delay", 0.0, 5.0),

@@ -6,7 +6,6 @@ use crate::traces::Traces;
 use crate::{Checked, ScenarioError, build};
 use narrows_router::Limit;
 use narrows_sim::{Ahead, Glimpse, Network, RunSettings, Simulation};
-use narrows_transport::congestion::Limited;
 use narrows_units::{Duration, Time};
 use std::ops::ControlFlow;
 
@@ -110,11 +109,6 @@ impl Stepped {
     /// Whether flow number `flow` has begun, and has not come to its end.
     pub fn is_running(&self, flow: usize) -> bool {
         self.simulation.is_running(flow)
-    }
-
-    /// What has kept flow number `flow` from sending, for how long, in the whole run.
-    pub fn limited(&self, flow: usize) -> Limited {
-        self.simulation.limited(flow)
     }
 
     /// What flow number `flow` cannot know of the time since `since`; `None` if it passes no link

@@ -9,7 +9,6 @@ use crate::link::LinkSettings;
 use crate::wiring::{Ahead, LinkId, Network, Paths, WiringError};
 use narrows_router::Backlog;
 use narrows_transport::Counters;
-use narrows_transport::congestion::Limited;
 use narrows_units::Time;
 
 /// A flow as it is at the moment.
@@ -59,11 +58,6 @@ impl Simulation {
             arrived: receiver.sink.arrived(),
             duplicates: receiver.sink.duplicates(),
         }
-    }
-
-    /// What has kept a flow from sending, for how long, in the whole run.
-    pub fn limited(&self, flow: usize) -> Limited {
-        self.senders[flow].limited(self.now)
     }
 
     /// Whether a flow has begun, and has not come to its end.
