@@ -11,15 +11,14 @@ from typing import Any
 from narrows import _core
 from narrows.errors import Error
 from narrows.files import read_text
+from narrows.law_files import FileLaw
 
-# How a flow's `cc` names a file.
-PREFIX = "formula:"
 LISTS = ("on_ack", "on_loss", "on_interval")
 # A law's file has no more bytes than this.
 LARGEST = 100_000
 
 
-class Formula:
+class Formula(FileLaw):
     """A law written as expressions: a flow's ``cc``.
 
     It has the variables ``window`` (packets, at first ``initial_window``), ``rate`` (packets/s, 0
@@ -60,6 +59,8 @@ class Formula:
     ['formula:aimd']
     """
 
+    kind = "formula"
+
     def __init__(
         self,
         name: str,
@@ -70,7 +71,7 @@ class Formula:
         on_interval: Sequence[str] = (),
         own_recovery: bool = False,
     ) -> None:
-        self.name = name
+        super().__init__(name)
         self.written: dict[str, Any] = {
             "state": {variable: str(value) for variable, value in (state or {}).items()},
             "on_ack": list(on_ack),
@@ -85,25 +86,6 @@ class Formula:
             self.written["on_interval"],
             own_recovery,
         )
-
-    @property
-    def __name__(self) -> str:
-        return f"{PREFIX}{self.name}"
-
-    def __call__(self, initial_window: float) -> Any:
-        """Formulas are made in Rust.
-
-        Parameters
-        ----------
-        initial_window
-            Packets.
-
-        Raises
-        ------
-        Error
-            Always.
-        """
-        raise Error("a formula is a flow's cc; it makes no controller in Python")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was written."""
@@ -131,7 +113,7 @@ class Formula:
         Returns
         -------
         Formula
-            Named for the file.
+            Named for its path, without the ending.
 
         Raises
         ------
@@ -142,7 +124,7 @@ class Formula:
             given = tomllib.loads(read_text(Path(path), LARGEST))
         except (OSError, ValueError) as error:
             raise Error(f"{path}: {error}") from None
-        return cls.of(Path(path).stem, given, str(path))
+        return cls.of(str(path).removesuffix(".toml"), given, str(path))
 
     @classmethod
     def of(cls, name: str, given: Mapping[str, Any], place: str) -> Formula:

@@ -3,13 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
+
+from narrows.errors import Error
 
 _FILE = re.compile(r"(policy|formula):(.+\.(?:npz|toml))")
-
-
 _PART = re.compile(r"(?:\s*\d+\*)?\s*(?:(?:policy|formula):.+?\.(?:npz|toml)(?=\s*/|\s*$)|[^/]*)")
+
+
+class FileLaw:
+    """A law that is made in Rust of what a file says: a flow's ``cc``.
+
+    Parameters
+    ----------
+    name
+        By which results call it, after what it is.
+
+    Attributes
+    ----------
+    kind
+        What it is.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def __name__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+    def __call__(self, initial_window: float) -> Any:
+        """Make nothing: its controllers are not Python's.
+
+        Parameters
+        ----------
+        initial_window
+            Packets.
+
+        Raises
+        ------
+        Error
+            Always.
+        """
+        raise Error(f"a {self.kind} is a flow's cc; it makes no controller in Python")
 
 
 def parts_of(mixture: str) -> list[str]:
@@ -61,7 +99,7 @@ def is_file(cc: str) -> bool:
     return _FILE.fullmatch(cc) is not None
 
 
-def law_of_file(cc: str) -> Callable[[float], Any] | None:
+def law_of_file(cc: str) -> FileLaw | None:
     """Read the file that a flow's ``cc`` names.
 
     Parameters
@@ -71,7 +109,7 @@ def law_of_file(cc: str) -> Callable[[float], Any] | None:
 
     Returns
     -------
-    callable or None
+    FileLaw or None
         A `Policy` or a `Formula`; None if it names no file.
 
     Raises

@@ -22,8 +22,7 @@ def named(option: str, names: Sequence[str]) -> list[Any]:
     option
         Where they were named, for errors.
     names
-        What a flow's ``cc`` may be as text, or ``FILE.py:NAME`` for a class or function of a
-        file.
+        What a flow's ``cc`` may be as text, or ``FILE.py:NAME`` for a class or function of a file.
 
     Returns
     -------
@@ -45,7 +44,7 @@ def named(option: str, names: Sequence[str]) -> list[Any]:
 
 def _known(option: str, name: str) -> Any:
     match = FILE.fullmatch(name)
-    cc: Any = _from_file(option, Path(match[1]), match[2]) if match else name
+    cc = _from_file(option, Path(match[1]), match[2]) if match else name
     try:
         dumbbell("10Mbps", "40ms", "20p", cc=cc)
     except Error as error:

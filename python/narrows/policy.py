@@ -14,17 +14,16 @@ from zipfile import BadZipFile
 from narrows import _core
 from narrows.errors import Error
 from narrows.files import write_at_once
+from narrows.law_files import FileLaw
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-# How a flow's `cc` names a file.
-PREFIX = "policy:"
 FORMAT = 1
 
 
-class Policy:
+class Policy(FileLaw):
     """A net that decides once an interval, as an agent of a preset does: a flow's ``cc``.
 
     Sums go in the order of inputs, in float32, with a tanh that is the same on every machine.
@@ -59,6 +58,8 @@ class Policy:
     ['policy:still']
     """
 
+    kind = "policy"
+
     def __init__(
         self,
         preset: str,
@@ -69,6 +70,7 @@ class Policy:
     ) -> None:
         import numpy as np  # noqa: PLC0415
 
+        super().__init__(name)
         self.preset, self.activation = preset, activation
         try:
             self.layers = [
@@ -87,17 +89,12 @@ class Policy:
             inputs = len(biases)
         parts = normaliser if normaliser is not None else ()
         self.normaliser = tuple(np.asarray(part, np.float32).ravel() for part in parts) or None
-        self.name = name
         self.net = _core.PolicyNet(
             preset,
             activation,
             [(weights.ravel().tolist(), biases.tolist()) for weights, biases in self.layers],
             [part.tolist() for part in self.normaliser] if self.normaliser else None,
         )
-
-    @property
-    def __name__(self) -> str:
-        return f"{PREFIX}{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what it was made of."""
@@ -113,21 +110,6 @@ class Policy:
     def __hash__(self) -> int:
         """Hash name and weights."""
         return hash((self.name, self.digest))
-
-    def __call__(self, initial_window: float) -> Any:
-        """Policies are made in Rust.
-
-        Parameters
-        ----------
-        initial_window
-            Packets.
-
-        Raises
-        ------
-        Error
-            Always.
-        """
-        raise Error("a policy is a flow's cc; it makes no controller in Python")
 
     @property
     def digest(self) -> str:

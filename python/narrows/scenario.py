@@ -146,11 +146,7 @@ class Scenario:
 
     def _bring_files(self) -> None:
         """Read policies and formulas that flows name by their files."""
-        text = self.core.to_json()
-        if "policy:" not in text and "formula:" not in text:
-            return
-        for flow in json.loads(text)["flows"]:
-            cc = flow.get("cc", "")
+        for cc in self.core.laws:
             if cc not in self.controllers and (law := law_of_file(cc)) is not None:
                 self.controllers[cc] = law
 

@@ -24,26 +24,10 @@ Floats = npt.NDArray[np.float64]
 Seen = npt.NDArray[np.float32]
 
 
-def is_learner(flow: dict[str, Any]) -> bool:
-    """Return whether a group of flows learns.
-
-    Parameters
-    ----------
-    flow
-        Its fields.
-
-    Returns
-    -------
-    bool
-        Whether its law is the learner, over whatever transport.
-    """
-    return str(flow.get("cc", "")).split("+")[0].strip() == "learner"
-
-
 def _flows(drawn: Drawn) -> list[dict[str, Any]]:
     """Return the groups of learners."""
     flows: list[dict[str, Any]] = drawn.scenario.fields["flows"]
-    return [flow for flow in flows if is_learner(flow)]
+    return [flow for flow in flows if _core.learns(flow.get("cc", ""))]
 
 
 def _seconds(interval: str | float | None) -> float | None:
@@ -311,7 +295,7 @@ class Episodes:
         list of bool
             One for each agent.
         """
-        return self._intervals.state(place)[1]
+        return self._intervals.running(place)
 
     def has_ended(self, place: int) -> bool:
         """Return whether all agents of a place have delivered all that they had.

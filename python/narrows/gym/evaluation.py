@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 from gymnasium.utils import seeding
 
+from narrows import _core
 from narrows.controller import Law, name_of
 from narrows.gym.draws import Draw, Drawn
-from narrows.gym.episodes import COLUMNS, TRUTHS, Episodes, is_learner
+from narrows.gym.episodes import COLUMNS, TRUTHS, Episodes
 from narrows.gym.presets import Preset
 from narrows.gym.rewards import Rows
 from narrows.policy import Policy
@@ -108,7 +109,7 @@ def _act(episodes: Episodes, says: Says) -> tuple[float, float]:
 
 def _place_of(drawn: Drawn) -> int:
     flows = drawn.scenario.fields["flows"]
-    return next(number for number, flow in enumerate(flows) if is_learner(flow))
+    return next(number for number, flow in enumerate(flows) if _core.learns(flow.get("cc", "")))
 
 
 def _with_law(drawn: Drawn, law: Law, seconds: float, warmup: float) -> Any:

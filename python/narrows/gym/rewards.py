@@ -35,9 +35,6 @@ class Rows:
         column: Floats = self.values[..., self._place[name]]
         return column
 
-    def __iter__(self) -> object:
-        return iter(self._place)
-
 
 class Reward(Protocol):
     """What gives rewards to agents."""

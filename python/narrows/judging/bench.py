@@ -25,6 +25,7 @@ from narrows.judging.judged import against as _against
 from narrows.judging.marks import Marks, marks
 from narrows.judging.remote import Cell, LawError, OverError, Spent, law_in
 from narrows.judging.suite import EACH, HELD_OUT, KINDS, SHOWN, Case, cases
+from narrows.law_files import is_file
 from narrows.networks import dumbbell
 from narrows.own import named
 from narrows.pool import StoppedError, each
@@ -87,7 +88,10 @@ class _Bench:
         return result
 
     def known(self, case: Case, seed: int, law: str, watch: Watch) -> Result:
-        """Run a scenario with a law by name, unless this process has done so before."""
+        """Run a scenario with a law by name, unless this process has done so before.
+
+        A law of a file may be another by now.
+        """
         key = (repr(case), seed, law)
         with _KEPT_LOCK:
             if key in _KEPT:
@@ -99,7 +103,8 @@ class _Bench:
         with _KEPT_LOCK:
             if len(_KEPT) >= MOST_KEPT:
                 _KEPT.pop(next(iter(_KEPT)))
-            _KEPT[key] = result
+            if not is_file(law):
+                _KEPT[key] = result
         return result
 
     def is_over(self) -> bool:
@@ -109,17 +114,14 @@ class _Bench:
         """Run a scenario with the law and with each reference; None if the time is over."""
         if self.is_over():
             return None
+        others = [*self.references, *([case.other] if case.other else [])]
         try:
-            others = [*self.references, *([case.other] if case.other else [])]
             known = {name: self.known(case, seed, name, watch) for name in dict.fromkeys(others)}
-        except OverError:
-            return None
-        beside = float(known[case.other].flows["arrived"][1]) if case.other else None
-        found = {name: marks(case, known[name], beside) for name in self.references}
-        try:
+            beside = float(known[case.other].flows["arrived"][1]) if case.other else None
             ours = self.of_law(case, seed, beside, watch)
         except OverError:
             return None
+        found = {name: marks(case, known[name], beside) for name in self.references}
         if isinstance(ours, Marks):
             return Run(case, seed, found | {"law": ours}, None)
         return Run(case, seed, found | {"law": NOTHING}, ours)
@@ -153,12 +155,9 @@ class _Bench:
 
 
 def _failure(error: BaseException) -> dict[str, Any]:
-    said = str(error)
-    kind = "bounds" if isinstance(error, ValueError) and "must return" in said else "raised"
-    if isinstance(error, ValueError) and ("on_interval()" in said or "became" in said):
-        kind = "bounds"
-    message = said if kind == "bounds" else f"{type(error).__name__}: {said}"
-    return LawError(kind, message).told
+    if isinstance(error, _core.BoundsError):
+        return LawError("bounds", str(error)).told
+    return LawError("raised", f"{type(error).__name__}: {error}").told
 
 
 def answers_marks(law: Law) -> bool:
@@ -194,7 +193,8 @@ def _opened(given: Any, trusted: bool, seconds: int, end: float) -> Iterator[_Gi
     text = os.fspath(given)
     if text.endswith(".toml"):
         law = Formula.load(text)
-        about |= _of_file(text) | {"kind": "formula", "name": law.__name__, "sandbox": "formula"}
+        about |= _of_file(text, _bytes(text))
+        about |= {"kind": "formula", "name": law.__name__, "sandbox": "formula"}
         yield _Given(about, law, answers_marks(law))
         return
     if text.endswith((".wasm", ".rs")):
@@ -205,8 +205,9 @@ def _opened(given: Any, trusted: bool, seconds: int, end: float) -> Iterator[_Gi
         named("law", [text])
         yield _Given(about | {"kind": "built-in", "name": text}, text, answers_marks(text))
         return
-    about |= _of_file(text) | {"kind": "python"}
-    source = _source(text)
+    data = _bytes(text)
+    about |= _of_file(text, data) | {"kind": "python"}
+    source = _source(text, data)
     if trusted:
         law_here = _class_of(source, text)
         yield _Given(about | {"name": law_here.__name__}, law_here, answers_marks(law_here))
@@ -226,11 +227,14 @@ def _opened(given: Any, trusted: bool, seconds: int, end: float) -> Iterator[_Gi
         yield _Given(about | {"name": remote.__name__}, remote, answers_marks(remote), cell)
 
 
-def _source(text: str) -> str:
+def _bytes(text: str) -> bytes:
     try:
-        data = Path(text).read_bytes()
+        return Path(text).read_bytes()
     except OSError as error:
         raise Error(f"{text}: {error.strerror}") from None
+
+
+def _source(text: str, data: bytes) -> str:
     if len(data) > LARGEST:
         raise Error(f"{text}: it has {len(data)} bytes; a law has at most {LARGEST}")
     try:
@@ -239,12 +243,8 @@ def _source(text: str) -> str:
         raise Error(f"{text}: not UTF-8: {error}") from None
 
 
-def _of_file(text: str) -> dict[str, Any]:
-    try:
-        digest = hashlib.sha256(Path(text).read_bytes()).hexdigest()
-    except OSError as error:
-        raise Error(f"{text}: {error.strerror}") from None
-    return {"file": Path(text).name, "sha256": digest}
+def _of_file(text: str, data: bytes) -> dict[str, Any]:
+    return {"file": Path(text).name, "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def _class_of(source: str, file: str) -> type[Controller]:
