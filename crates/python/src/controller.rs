@@ -1,6 +1,7 @@
 //! Controllers written in Python: an object is told what happened, and is then asked for its window
 //! and, if it has them, for its pacing rate and its timer.
 
+use crate::error::BoundsError;
 use crate::failure;
 use crate::interval_law;
 use narrows_control as control;
@@ -306,7 +307,7 @@ fn not_a_number(object: &Bound<'_, PyAny>, what: &str, answer: &Bound<'_, PyAny>
     };
     let name = text(object.get_type().name());
     let found = text(answer.repr());
-    PyValueError::new_err(format!("{name}.{what} {found}, which is not a number"))
+    BoundsError::new_err(format!("{name}.{what} {found}, which is not a number"))
 }
 
 /// A number as people read it, however large or small.
@@ -363,7 +364,7 @@ impl PythonController {
     fn take(&mut self, answer: &Answer) -> PyResult<()> {
         let wrong = |method: &str, found: f64, right: String| {
             let name = &self.name;
-            Err(PyValueError::new_err(format!(
+            Err(BoundsError::new_err(format!(
                 "{name}.{method}() returned {}; it must {right}",
                 shown(found)
             )))
@@ -385,7 +386,7 @@ impl PythonController {
         }
         if answer.threshold.is_some_and(|threshold| threshold.is_nan() || threshold < 0.0) {
             let (name, found) = (&self.name, shown(answer.threshold.unwrap_or_default()));
-            return Err(PyValueError::new_err(format!(
+            return Err(BoundsError::new_err(format!(
                 "{name}.ssthresh is {found}; it must be packets, at least 0, or None"
             )));
         }

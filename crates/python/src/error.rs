@@ -18,6 +18,13 @@ create_exception!(
     "A scenario that cannot be run; the message names the place, the value and a valid alternative."
 );
 
+create_exception!(
+    narrows,
+    BoundsError,
+    PyValueError,
+    "What a law answered that no law may: not a number, or out of bounds."
+);
+
 /// The errors of the functions in this module.
 pub(crate) enum Failed {
     Scenario(scenario::ScenarioError),

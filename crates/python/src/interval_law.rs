@@ -1,11 +1,11 @@
 //! Laws written in Python that decide once an interval: what comes in between is counted in Rust.
 
+use crate::error::BoundsError;
 use crate::failure;
 use narrows_control::Controller;
 use narrows_control::registry::Birth;
 use narrows_learn::{Action, Decides, Interval as Counted, Learner, WAITS, Wanted};
 use narrows_units::Time;
-use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
 
@@ -66,7 +66,7 @@ fn every(py: Python<'_>, object: &Py<PyAny>, window: f64) -> PyResult<Option<f64
     if let Some(seconds) = every {
         let wanted = Wanted { window, rate: 0.0, seconds };
         let name = object.bind(py).get_type().name()?;
-        let wrong = |error| PyValueError::new_err(format!("{name}.seconds: {error}"));
+        let wrong = |error| BoundsError::new_err(format!("{name}.seconds: {error}"));
         wanted.check(false).map_err(wrong)?;
     }
     Ok(every)
@@ -97,7 +97,7 @@ impl InPython {
             let said = said.bind(py).repr().map(|it| it.to_string()).unwrap_or_default();
             let said: String = said.chars().take(60).collect();
             let message = "which is neither a window in packets nor (window, packets per second)";
-            PyValueError::new_err(format!("{}.on_interval() returned {said}, {message}", self.name))
+            BoundsError::new_err(format!("{}.on_interval() returned {said}, {message}", self.name))
         })?;
         let (window, rate) = match answer {
             Answer::Both(window, rate) => (window, rate),
@@ -107,7 +107,7 @@ impl InPython {
         let wanted = Wanted { window, rate, seconds: self.every.unwrap_or(rtt) };
         let checked = wanted.check(false);
         checked.map_err(|error| {
-            PyValueError::new_err(format!("{}.on_interval(): {error}", self.name))
+            BoundsError::new_err(format!("{}.on_interval(): {error}", self.name))
         })?;
         Ok(Some(wanted))
     }

@@ -1,6 +1,6 @@
 //! Episodes that Python steps, and what agents see of them; trained policies as laws.
 
-use crate::error::Failed;
+use crate::error::{BoundsError, Failed};
 use crate::failure;
 use crate::scenario::{Checked, Own, Scenario, own_of};
 use narrows_learn::presets::{self, Description, Preset};
@@ -11,7 +11,6 @@ use narrows_learn::{
 use narrows_scenario::Place;
 use narrows_units::Time;
 use pyo3::buffer::{Element, PyBuffer};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -417,5 +416,5 @@ impl FormulaCode {
 
 /// Tells Python what a law did that it may not do, and ends the run.
 pub(crate) fn complain() -> Complain {
-    Arc::new(|message| failure::keep(PyValueError::new_err(message)))
+    Arc::new(|message| failure::keep(BoundsError::new_err(message)))
 }

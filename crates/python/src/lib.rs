@@ -32,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use super::controller::{Ack, Loss, Mark};
     #[pymodule_export]
-    use super::error::{Error, ScenarioError};
+    use super::error::{BoundsError, Error, ScenarioError};
     #[pymodule_export]
     use super::interval_law::Interval;
     #[pymodule_export]
