@@ -232,7 +232,9 @@ def test_the_command_answers_with_one_json(narrows: Run, tmp_path: Path) -> None
         "loss",
         "fair",
     ]
+    (tmp_path / "there.json").write_text("mine")
     for wrong, says in (
+        (["reno", "-o", "there.json"], "there.json: it exists; --force replaces it"),
         (["nowhere.py"], "nowhere.py"),
         (["reno", "--only", "shown/999"], 'only: there is no "shown/999"'),
         (["reno", "--budget", "0s"], "budget"),

@@ -17,7 +17,9 @@ commands = typer.Typer()
 def judge(
     law: Annotated[
         str,
-        typer.Argument(help="A Python file with one class of a controller, or a law's name."),
+        typer.Argument(
+            help="A Python file with one class of a controller, a formula, or a law's name."
+        ),
     ],
     key: Annotated[
         str | None,
@@ -47,14 +49,15 @@ def judge(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write that JSON into this file.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
 ) -> None:
     """Judge a law over a hundred scenarios that it may know and a hundred that it cannot.
 
     Its file runs in a sandbox: no files, no network, no other process, little time. The exit status
-    is 1 if the law failed: it raised, answered what cannot be, was too slow, or is not
-    deterministic.
+    is 1 if the law failed (it raised, answered what cannot be, was too slow), did not do the same
+    twice, or was not judged within the budget.
     """
     from narrows.cli.work.judge import Asked, show
 
     asked = Asked(law, key, seeds, split_list("--against", against), budget, count, only, trusted)
-    end_unless(show(asked, json_, output))
+    end_unless(show(asked, json_, output, force))

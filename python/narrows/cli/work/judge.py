@@ -9,6 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from narrows import _core
+from narrows.cli.work.printing import refuse_to_replace
 from narrows.files import write_at_once
 from narrows.judging import Judged, judge
 from narrows.judging.judged import PARTS
@@ -45,8 +46,9 @@ class Asked:
         )
 
 
-def show(asked: Asked, as_json: bool, output: Path | None) -> bool:
-    """Print and write a judgement; return whether the law did not fail."""
+def show(asked: Asked, as_json: bool, output: Path | None, force: bool) -> bool:
+    """Print and write a judgement; return whether the law was judged to the end."""
+    refuse_to_replace(output, force)
     judged = asked.judged()
     if output is not None:
         write_at_once(output, f"{judged.to_json()}\n".encode())

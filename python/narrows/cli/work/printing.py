@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -14,6 +15,12 @@ from narrows.errors import Error
 from narrows.files import Output
 from narrows.made import Made
 from narrows.terminal import put, say
+
+
+def refuse_to_replace(file: Path | None, force: bool) -> None:
+    """Refuse to write a file that exists, unless it is to be replaced."""
+    if file and not force and file.exists():
+        raise FileExistsError(errno.EEXIST, "it exists; --force replaces it", file)
 
 
 def one_form(json_: bool, csv: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +14,7 @@ from rich.table import Table
 
 from narrows.captures import Explained, in_sum, sentence, why
 from narrows.causes import NAMES
-from narrows.cli.work.printing import finish, folder_of
+from narrows.cli.work.printing import finish, folder_of, refuse_to_replace
 from narrows.errors import Error
 from narrows.files import parquet, write_at_once
 from narrows.fitted import OTHERS, Fitted, fit
@@ -87,8 +86,7 @@ class Wanted:
 
 def fit_path(capture: Capture, wanted: Wanted, output: Path | None, force: bool) -> None:
     """Print what laws get over the path that a flow saw; print or write it as a scenario."""
-    if output and not force and output.exists():
-        raise FileExistsError(errno.EEXIST, "it exists; --force replaces it", output)
+    refuse_to_replace(output, force)
     if wanted.laws and not output and wanted.cc:
         raise Error("--cc: no scenario is written to have this law; leave it out, or add -o")
     explained = capture.read()
