@@ -490,3 +490,17 @@ def test_another_process_has_the_same_episode() -> None:
         for number in range(2)
     ]
     assert ran[0] == ran[1] and len(ran[0]) > 300
+
+
+def test_a_seed_is_for_the_places_that_begin() -> None:
+    """The other place goes on with its own generator, as one environment of its seed does."""
+    envs = ng.VectorEnv(num_envs=2, preset="plain", autoreset=AutoresetMode.DISABLED)
+    envs.reset(seed=5)
+    envs.reset(seed=100, options={"reset_mask": np.array([True, False])})
+    _, info = envs.reset(options={"reset_mask": np.array([False, True])})
+    alone = ng.Env(preset="plain")
+    alone.reset(seed=6)
+    assert info["capacity"][1] == alone.reset()[1]["capacity"]
+    for mask in ([True], [0, 2, 5], [False, False]):
+        with pytest.raises(Error, match="reset_mask: "):
+            envs.reset(options={"reset_mask": np.array(mask)})
