@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import textwrap
 import time
 from pathlib import Path
@@ -469,3 +470,26 @@ def test_the_way_out_of_a_trusted_law_is_a_failure(tmp_path: Path) -> None:
     law = str(tmp_path / "law.py")
     judged = nw.judge(law, count=1, seeds=1, trusted=True, against=[])
     assert judged.status == "failed" and "SystemExit" in judged.told["failures"][0]["message"]
+
+
+@needs_a_sandbox
+def test_landlock_holds_where_the_filter_is_not() -> None:
+    """In a child that has given up files only."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        said = b"opened"
+        try:
+            assert doors._libc is not None
+            doors._libc.prctl(doors._PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+            doors._landlock()
+            os.close(os.open("/etc/passwd", os.O_RDONLY))
+        except PermissionError:
+            said = b"refused"
+        os.write(writer, said)
+        os._exit(0)
+    os.close(writer)
+    said = os.read(reader, 10)
+    os.close(reader)
+    os.waitpid(child, 0)
+    assert said == b"refused"
