@@ -323,7 +323,7 @@ impl Heard {
 
     /// How packets are spaced.
     pub fn pacing(&self) -> Pacing {
-        self.congestion.pacing()
+        *self.congestion.pacing()
     }
 
     /// The RTT, once there is a sample.

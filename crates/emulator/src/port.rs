@@ -62,6 +62,10 @@ impl<P: Cargo> Port<P> {
                 let carried = Carried::Arrives(link.carry(at, packet.bytes()));
                 self.decide(at, packet, carried, out);
             }
+            Link::DropTail(link) => {
+                let carried = link.carry(at, packet.bytes(), &self.measured);
+                self.decide(at, packet, carried, out);
+            }
             Link::Arrival(link) => {
                 let carried = link.carry(at, &mut packet, &self.measured);
                 self.decide(at, packet, carried, out);

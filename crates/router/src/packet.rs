@@ -26,6 +26,11 @@ pub struct Backlog {
 }
 
 impl Backlog {
+    /// The larger number of packets, and of bytes, of this and `other`.
+    pub fn most(self, other: Self) -> Self {
+        Self { packets: self.packets.max(other.packets), bytes: self.bytes.max(other.bytes) }
+    }
+
     /// Adds `packet`.
     pub(crate) fn add(&mut self, packet: &impl Packet) {
         self.packets += 1;

@@ -15,12 +15,28 @@ impl Histogram {
     /// Counts `value`.
     #[inline]
     pub fn add(&mut self, value: u64) {
+        self.count(value);
+        self.sum += u128::from(value);
+    }
+
+    /// Counts all of `values`.
+    #[inline]
+    pub fn extend(&mut self, values: impl Iterator<Item = u64>) {
+        let mut sum = 0;
+        values.for_each(|value| {
+            self.count(value);
+            sum += u128::from(value);
+        });
+        self.sum += sum;
+    }
+
+    #[inline]
+    fn count(&mut self, value: u64) {
         let slot = Self::slot(value);
         match self.counts.get_mut(slot) {
             Some(count) => *count += 1,
             None => self.begin(slot),
         }
-        self.sum += u128::from(value);
     }
 
     /// Counts the first value in `slot`, which is higher than any before.

@@ -63,8 +63,7 @@ impl Observer {
     #[inline]
     pub fn arrival(&mut self, now: Time, found: u64, queue: Backlog, counts: bool) {
         if counts {
-            self.max_queue.packets = self.max_queue.packets.max(queue.packets);
-            self.max_queue.bytes = self.max_queue.bytes.max(queue.bytes);
+            self.max_queue = self.max_queue.most(queue);
             self.queue_found.add(found);
         }
         if let Some(interval) = self.interval {

@@ -362,7 +362,9 @@ impl Simulation {
     #[inline]
     fn enter(&mut self, link: LinkId, at: Time, packet: &mut Travelling) -> Offered {
         match (&mut self.links[link as usize], &self.tap) {
-            (Link::Arrival(link), None) => Offered::Carried(link.carry(at, packet, &self.measured)),
+            (Link::DropTail(link), None) => {
+                Offered::Carried(link.carry(at, packet.segment.bytes, &self.measured))
+            }
             _ => self.enter_any(link, at, packet),
         }
     }

@@ -28,18 +28,13 @@ impl ArrivalLink {
             return Carried::Dropped;
         }
         let departure = self.fifo.offer(now, bytes);
-        if let Some(observer) = &mut self.books.observer {
-            let queue = self.fifo.backlog_then();
-            let found = queue.packets - u64::from(departure.is_some());
-            observer.arrival(now, found, queue, counts);
-        }
+        let queue = self.fifo.backlog_then();
         let Some(departure) = departure else {
+            self.books.see(now, queue, counts);
             self.books.drop(now, counts);
             return Carried::Dropped;
         };
-        if departure >= measured.from {
-            self.books.queue_seconds += measured.overlap(now, departure);
-        }
+        self.books.admit(now, counts, queue, departure, measured);
         self.books.depart(now, counts, departure, packet, measured)
     }
 

@@ -11,7 +11,7 @@ use narrows_router::{Backlog, Server};
 use narrows_units::{Duration, Stream, Time};
 
 pub(super) struct Books {
-    delay: Duration,
+    pub delay: Duration,
     /// What happens after departures besides a constant delay.
     pub wire: Option<Wire>,
     /// Why the last packet that was dropped did not reach the queue; `None` if it did.
@@ -31,8 +31,8 @@ pub(super) struct Books {
     policed: u64,
     bursts: Bursts,
     marks: u64,
-    departures: u64,
-    departed_bytes: u64,
+    pub departures: u64,
+    pub departed_bytes: u64,
     pub queue_seconds: f64,
 }
 
@@ -70,6 +70,11 @@ impl Books {
     /// True if a packet of `bytes` is not too large for the link.
     pub fn fits(&self, bytes: u32) -> bool {
         bytes <= self.mtu
+    }
+
+    /// Whether samples are taken.
+    pub fn is_sampled(&self) -> bool {
+        self.observer.as_ref().is_some_and(|observer| observer.samples().is_some())
     }
 
     /// Packets that did not reach the other end, in the whole run.
@@ -129,8 +134,46 @@ impl Books {
         }
     }
 
-    /// Counts the departure, at `departure`, of a packet that arrived at `came`, which `counts` if
-    /// that was in the measured part; returns what becomes of it on the wire, which may damage it.
+    /// Counts a packet that arrived at `came`, makes `queue` of what is there, and leaves at
+    /// `departure`; in the measured part if it `counts`.
+    #[inline(always)]
+    pub fn admit(
+        &mut self,
+        came: Time,
+        counts: bool,
+        queue: Backlog,
+        departure: Time,
+        measured: &Measured,
+    ) {
+        if let Some(observer) = &mut self.observer {
+            observer.arrival(came, queue.packets - 1, queue, counts);
+        }
+        if departure >= measured.from {
+            self.queue_seconds += measured.overlap(came, departure);
+        }
+    }
+
+    /// Counts the departure, at `departure`, of a packet of `bytes` that arrived at `came`, which
+    /// `counts` if that was in the measured part.
+    #[inline(always)]
+    pub fn leave(
+        &mut self,
+        came: Time,
+        counts: bool,
+        departure: Time,
+        bytes: u32,
+        measured: &Measured,
+    ) {
+        let leaves_in_time = measured.contains(departure);
+        self.departures += u64::from(leaves_in_time);
+        self.departed_bytes += if leaves_in_time { u64::from(bytes) } else { 0 };
+        if let Some(observer) = &mut self.observer {
+            observer.departure(came, counts, departure, bytes, measured);
+        }
+    }
+
+    /// Counts the departure of `packet` as [`leave`](Self::leave) does; returns what becomes of it
+    /// on the wire, which may damage it.
     #[inline(always)]
     pub fn depart(
         &mut self,
@@ -140,13 +183,7 @@ impl Books {
         packet: &mut impl Cargo,
         measured: &Measured,
     ) -> Carried {
-        let bytes = packet.bytes();
-        let leaves_in_time = measured.contains(departure);
-        self.departures += u64::from(leaves_in_time);
-        self.departed_bytes += if leaves_in_time { u64::from(bytes) } else { 0 };
-        if let Some(observer) = &mut self.observer {
-            observer.departure(came, counts, departure, bytes, measured);
-        }
+        self.leave(came, counts, departure, packet.bytes(), measured);
         let mut arrival = departure + self.delay;
         if let Some(wire) = &mut self.wire {
             match carry(wire, departure, packet, measured) {

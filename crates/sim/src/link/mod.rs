@@ -9,6 +9,7 @@ mod arrival;
 mod books;
 mod bursts;
 mod departure;
+mod drop_tail;
 mod entrance;
 mod gate;
 mod memory;
@@ -18,6 +19,7 @@ mod wire;
 
 pub use arrival::ArrivalLink;
 pub use departure::DepartureLink;
+pub use drop_tail::DropTailLink;
 pub use memory::{Memory, MemoryPort, MemorySettings};
 pub(crate) use script::Player;
 pub use script::{Act, Admits, Script, ScriptLine};
@@ -99,10 +101,14 @@ impl LinkSettings {
     }
 
     fn is_plain(&self) -> bool {
+        self.only_queues() && self.limit == Limit::Unlimited && self.watch == Watch::No
+    }
+
+    /// Whether it does nothing to a packet but queue it, if there is room, and send it.
+    fn only_queues(&self) -> bool {
         let impaired = self.loss != Loss::None || self.jitter.most > Duration::ZERO;
-        let queues = self.limit != Limit::Unlimited || self.queue != Discipline::DropTail;
         let is_steady = self.mtu.is_none() && self.varying.is_none();
-        !impaired && !queues && is_steady && self.watch == Watch::No
+        !impaired && is_steady && self.queue == Discipline::DropTail
     }
 
     /// Whether its script sends packets twice.
@@ -153,6 +159,8 @@ pub(crate) enum Offered {
 pub enum Link<P> {
     /// Never drops, and is not watched.
     Plain(PlainLink),
+    /// Drops what finds no room, and does nothing else to packets.
+    DropTail(Box<DropTailLink>),
     /// Knows on arrival when a packet will leave.
     Arrival(Box<ArrivalLink>),
     /// Holds packets until the transmitter is free.
@@ -178,16 +186,31 @@ impl PlainLink {
 impl<P: Cargo> Link<P> {
     /// A link that is measured from `warmup` on. Its randomness comes from `stream`.
     pub fn new(settings: &LinkSettings, warmup: Time, stream: Stream) -> Self {
-        let (rate, delay) = (settings.rate, settings.delay);
         if settings.is_plain() {
-            let transmitter = Transmitter::new(rate);
+            let (transmitter, delay) = (Transmitter::new(settings.rate), settings.delay);
             return Self::Plain(PlainLink { transmitter, delay, carried: 0 });
         }
+        Self::with_queue(settings, DropTailLink::limit_of(settings), warmup, stream)
+    }
+
+    /// The same, with a queue that is no more than a drop-tail queue of so many packets, if they
+    /// are given.
+    fn with_queue(
+        settings: &LinkSettings,
+        drop_tail: Option<u64>,
+        warmup: Time,
+        stream: Stream,
+    ) -> Self {
+        let rate = settings.rate;
         // The queue and the wire have independent random streams, and lots of their own at
         // equal times.
         let mut chances = Stream::new(stream.clone().bits(), 0, 0);
         let salt = Stream::new(stream.clone().bits(), 1, 0).bits() as u32;
         let books = Books::new(settings, stream, warmup);
+        if let Some(limit) = drop_tail {
+            let link = DropTailLink::new(Server::new(rate), limit, salt, books);
+            return Self::DropTail(Box::new(link));
+        }
         let varying = settings.varying.as_deref();
         let entrance = varying.map(Entrance::new);
         let service = varying.and_then(|varying| varying.service(rate));
@@ -225,6 +248,7 @@ impl<P: Cargo> Link<P> {
             Self::Plain(link) => {
                 Offered::Carried(Carried::Arrives(link.carry(now, packet.bytes())))
             }
+            Self::DropTail(link) => Offered::Carried(link.carry(now, packet.bytes(), measured)),
             Self::Arrival(link) => Offered::Carried(link.carry(now, packet, measured)),
             Self::Departure(link) => {
                 link.hold(now, *packet, measured);
@@ -237,6 +261,7 @@ impl<P: Cargo> Link<P> {
     pub fn busy_until(&self) -> Time {
         match self {
             Self::Plain(link) => link.transmitter.busy_until(),
+            Self::DropTail(link) => link.server().busy_until(),
             Self::Arrival(link) => link.fifo.busy_until(),
             Self::Departure(link) => link.busy_until(),
         }
@@ -283,6 +308,7 @@ impl<P: Cargo> Link<P> {
     pub fn backlog(&mut self, now: Time) -> Backlog {
         match self {
             Self::Plain(_) => Backlog::default(),
+            Self::DropTail(link) => link.backlog(now),
             Self::Arrival(link) => link.backlog(now),
             Self::Departure(link) => link.backlog(now),
         }
@@ -313,7 +339,7 @@ impl<P: Cargo> Link<P> {
         let varying = settings.varying.as_deref().filter(|varying| varying.is_open);
         let varying = varying.expect("it is open");
         let (server, entrance, books) = match self {
-            Self::Plain(_) => unreachable!("an open link is not plain"),
+            Self::Plain(_) | Self::DropTail(_) => unreachable!("an open link varies"),
             Self::Arrival(link) => {
                 let ArrivalLink { fifo, gate, books, .. } = &mut **link;
                 (fifo.server_mut(), gate.as_mut().and_then(|gate| gate.entrance_mut()), books)
@@ -331,6 +357,7 @@ impl<P: Cargo> Link<P> {
     fn books(&self) -> Option<&Books> {
         match self {
             Self::Plain(_) => None,
+            Self::DropTail(link) => Some(&link.books),
             Self::Arrival(link) => Some(&link.books),
             Self::Departure(link) => Some(&link.books),
         }
@@ -340,6 +367,7 @@ impl<P: Cargo> Link<P> {
     pub fn carried(&self) -> u64 {
         match self {
             Self::Plain(link) => link.carried,
+            Self::DropTail(link) => link.books.carried,
             Self::Arrival(link) => link.books.carried,
             Self::Departure(link) => link.books.carried,
         }
@@ -351,9 +379,13 @@ impl<P: Cargo> Link<P> {
     }
 
     /// Takes the samples that are due by `now`.
-    pub(crate) fn look(&mut self, now: Time) {
+    pub(crate) fn look(&mut self, now: Time, measured: &Measured) {
         match self {
             Self::Plain(_) => {}
+            Self::DropTail(link) => {
+                link.catch_up(now);
+                link.write(measured);
+            }
             Self::Arrival(link) => link.catch_up(now),
             Self::Departure(link) => link.catch_up(now),
         }
@@ -362,9 +394,8 @@ impl<P: Cargo> Link<P> {
     /// Completes the books at the end of the run.
     pub fn finish(&mut self, measured: &Measured) {
         match self {
-            Self::Plain(_) => {}
-            Self::Arrival(link) => link.catch_up(measured.to),
             Self::Departure(link) => link.finish(measured),
+            other => other.look(measured.to, measured),
         }
     }
 
@@ -373,6 +404,7 @@ impl<P: Cargo> Link<P> {
     pub fn summary(&self, measured: &Measured) -> LinkSummary {
         let summary = match self {
             Self::Plain(_) => return LinkSummary::default(),
+            Self::DropTail(link) => link.books.summary(link.server(), measured),
             Self::Arrival(link) => link.books.summary(link.fifo.server(), measured),
             Self::Departure(link) => link.books.summary(link.server(), measured),
         };
@@ -385,6 +417,7 @@ impl<P: Cargo> Link<P> {
             Self::Plain(link) => {
                 link.transmitter.rate().bits_per_second() as f64 * to.since(from).seconds()
             }
+            Self::DropTail(link) => link.server().offered(from, to),
             Self::Arrival(link) => link.fifo.server().offered(from, to),
             Self::Departure(link) => link.server().offered(from, to),
         }
@@ -393,7 +426,7 @@ impl<P: Cargo> Link<P> {
     /// The lines of its script that have done nothing so far, from 0.
     fn idle_lines(&self) -> Vec<usize> {
         let entrance = match self {
-            Self::Plain(_) => None,
+            Self::Plain(_) | Self::DropTail(_) => None,
             Self::Arrival(link) => link.gate.as_ref().and_then(|gate| gate.entrance()),
             Self::Departure(link) => link.entrance(),
         };

@@ -37,8 +37,8 @@ impl Simulation {
 
     /// Takes the samples of links that are due by now.
     pub fn look(&mut self) {
-        let now = self.now;
-        self.links.iter_mut().for_each(|link| link.look(now));
+        let Self { now, measured, .. } = *self;
+        self.links.iter_mut().for_each(|link| link.look(now, &measured));
     }
 
     /// Flow number `flow` as it is now.

@@ -137,7 +137,7 @@ impl Congestion {
         let ecn_of_user = EcnOfUser { asked, ..abilities.ecn };
         let ecn_of_law = EcnOfLaw { marks: ecn, own_recovery, stops: mark_stops };
         Self {
-            steer: law.steer(),
+            steer: Steer::of(&*law),
             law,
             sampler: (rate_samples && abilities.deliveries).then(Box::default),
             marks: Marks::new(&ecn_of_law, ecn_of_user),
@@ -177,13 +177,13 @@ impl Congestion {
     /// Asks the law for its answer to what it has been told.
     #[inline]
     fn heed(&mut self) {
-        self.steer = self.law.steer();
+        self.law.steer(&mut self.steer);
     }
 
     /// What the law has answered to its last event.
     #[inline]
     fn steer(&self) -> &Steer {
-        debug_assert_eq!(self.steer, self.law.steer(), "the law was told of something else");
+        debug_assert_eq!(self.steer, Steer::of(&*self.law), "the law was told of something else");
         &self.steer
     }
 
@@ -209,9 +209,10 @@ impl Congestion {
     }
 
     /// How packets are spaced.
+    // Most only ask whether they are: a copy would wait for what has just been written.
     #[inline]
-    pub fn pacing(&self) -> Pacing {
-        self.steer().pacing
+    pub fn pacing(&self) -> &Pacing {
+        &self.steer().pacing
     }
 
     /// Packets that the law lets be in flight; infinite for one that only paces.

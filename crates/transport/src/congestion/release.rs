@@ -269,7 +269,7 @@ impl Release {
     /// there is an RTT to spread a window over.
     fn rate(congestion: &Congestion, spread: &Spread) -> Option<f64> {
         let rtt = spread.rtt.as_ref()?;
-        Some(match congestion.pacing() {
+        Some(match *congestion.pacing() {
             Pacing::Rate { packets_per_second, .. } => packets_per_second,
             Pacing::Window { gain, .. } => spread.window * gain / rtt.smoothed.seconds(),
             Pacing::Unpaced => as_linux(congestion, spread, rtt),
@@ -280,7 +280,7 @@ impl Release {
     /// without the pacer's delay it would have been used (RFC 9002 §7.8). Linux's own pacing is
     /// faster, and lets the window be the limit.
     pub fn spreads_window(&self, congestion: &Congestion) -> bool {
-        congestion.pacing() == Pacing::Unpaced && !matches!(self.spacing, None | Some(Spacing::Fq))
+        *congestion.pacing() == Pacing::Unpaced && !matches!(self.spacing, None | Some(Spacing::Fq))
     }
 
     /// A burst of `packets` left at `now`; spaces the next, by what `spread` says if anything is to
@@ -297,10 +297,10 @@ impl Release {
             (Pacing::Unpaced, None) => self.pacer.sent_unpaced(packets),
             (law, None) => {
                 let Spread { window, rtt, .. } = spread();
-                self.pacer.sent(now, packets, law, window, rtt.as_ref());
+                self.pacer.sent(now, packets, *law, window, rtt.as_ref());
             }
             (law, Some(spacing)) => {
-                self.space(now, packets, (law, spacing), congestion, &spread());
+                self.space(now, packets, (*law, spacing), congestion, &spread());
             }
         }
     }

@@ -47,7 +47,8 @@ impl Sender {
     /// first packets, before there is a pacing rate.
     pub(super) fn may_leave_unanswered(&self) -> bool {
         let unanswered = self.signalling.outstanding().saturating_sub(self.written_off);
-        let has_pace = self.rtt.estimate().is_some() && self.congestion.pacing() != Pacing::Unpaced;
+        let has_pace =
+            self.rtt.estimate().is_some() && *self.congestion.pacing() != Pacing::Unpaced;
         has_pace || (unanswered as f64) < self.congestion.window()
     }
 

@@ -119,7 +119,7 @@ impl<R: Recovery> Sender<R> {
     /// the general way.
     #[inline]
     pub(super) fn transmit_plain(&mut self, now: Time, segment: &mut Segment) -> Option<bool> {
-        if self.congestion.pacing() != Pacing::Unpaced || self.release.ready_at() > now {
+        if *self.congestion.pacing() != Pacing::Unpaced || self.release.ready_at() > now {
             return None;
         }
         let window = self.flight_limit();

@@ -1,0 +1,367 @@
+//! A link like most: a drop-tail queue that holds so many packets, a transmitter of one rate, and a
+//! wire that only delays.
+//!
+//! A packet's departure is known when it comes, and so is whether it finds room: it does if the
+//! packet that came as many before it as the queue holds has left. It is only put down when a
+//! packet came and when it leaves. The books are written for many packets at once, which leaves a
+//! few instructions for each: when the ring is full, when a packet is dropped, when samples are
+//! looked at, and at the end. They say what those of an [`ArrivalLink`](super::ArrivalLink) would.
+
+use super::{Books, Carried, LinkSettings};
+use crate::measured::Measured;
+use narrows_router::{Backlog, Limit, Server};
+use narrows_units::{Duration, Time, ties};
+
+/// A drop-tail queue that holds so many packets, a transmitter of one rate, and a wire that only
+/// delays.
+pub struct DropTailLink {
+    server: Server,
+    /// The most packets that the queue holds, at least one.
+    limit: u64,
+    passages: Passages,
+    pub(super) books: Books,
+}
+
+impl DropTailLink {
+    /// The most packets that a link of `settings` holds; `None` if it is of another kind.
+    pub(super) fn limit_of(settings: &LinkSettings) -> Option<u64> {
+        match settings.limit {
+            _ if cfg!(general) || !settings.only_queues() || settings.is_device => None,
+            Limit::Unlimited => Some(u64::MAX),
+            Limit::Packets(packets) => (packets > 0).then_some(packets),
+            Limit::Bytes(_) => None,
+        }
+    }
+
+    /// A link that is idle, with lots of its own by `salt`.
+    pub(super) fn new(server: Server, limit: u64, salt: u32, books: Books) -> Self {
+        Self { server, limit, passages: Passages::new(salt), books }
+    }
+
+    /// Carries a packet of `bytes` that arrives at `now`.
+    #[inline]
+    pub fn carry(&mut self, now: Time, bytes: u32, measured: &Measured) -> Carried {
+        self.catch_up(now);
+        if !self.passages.are_fewer_than(self.limit, now) {
+            return self.drop(now, measured);
+        }
+        if self.passages.are_full() {
+            self.write(measured);
+            self.passages.make_room();
+        }
+        let leaves = self.server.send(now, now, bytes);
+        self.passages.put_down(now, leaves, bytes);
+        Carried::Arrives(leaves + self.books.delay)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn drop(&mut self, now: Time, measured: &Measured) -> Carried {
+        self.write(measured);
+        let (queue, counts) = (self.backlog(now), measured.contains(now));
+        self.books.arrivals += u64::from(counts);
+        self.books.see(now, queue, counts);
+        self.books.drop(now, counts);
+        Carried::Dropped
+    }
+
+    /// Writes into the books what has been carried since they were last written.
+    #[inline(never)]
+    pub(super) fn write(&mut self, measured: &Measured) {
+        let Self { passages, books, .. } = self;
+        if passages.lie_within(measured) && !books.is_sampled() {
+            return passages.write_all(books);
+        }
+        while let Some((Passage { came, leaves, .. }, bytes, queue)) = passages.next() {
+            let counts = measured.contains(came);
+            books.arrivals += u64::from(counts);
+            books.admit(came, counts, queue, leaves, measured);
+            books.leave(came, counts, leaves, bytes, measured);
+        }
+        books.carried = passages.carried.packets;
+    }
+
+    /// What is queued or in transmission at `now`.
+    pub(super) fn backlog(&self, now: Time) -> Backlog {
+        self.passages.backlog(now)
+    }
+
+    /// Takes the samples due by `now`.
+    #[inline]
+    pub(super) fn catch_up(&mut self, now: Time) {
+        let Self { passages, books, .. } = self;
+        books.catch_up(now, |at| passages.backlog(at));
+    }
+
+    /// What serves it.
+    pub(super) fn server(&self) -> &Server {
+        &self.server
+    }
+}
+
+/// A packet that was carried.
+#[derive(Clone, Copy)]
+struct Passage {
+    came: Time,
+    /// When its last bit leaves.
+    leaves: Time,
+    /// Bytes carried up to its last.
+    bytes: u64,
+}
+
+impl Passage {
+    const NONE: Self = Self { came: Time::ZERO, leaves: Time::ZERO, bytes: 0 };
+
+    /// From its arrival to its last bit's departure.
+    fn delay(&self) -> Duration {
+        self.leaves.since(self.came)
+    }
+}
+
+/// The first so many of all packets, and their bytes.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    packets: u64,
+    bytes: u64,
+}
+
+/// The latest packets that were carried, numbered as they came from 0 on.
+struct Passages {
+    /// Each packet is in the place that its number has there; as many places as a power of two.
+    ring: Box<[Passage]>,
+    /// Those that had left when that was last asked.
+    left: Count,
+    /// Those that are in the books.
+    written: Count,
+    carried: Count,
+    /// Tells this queue's lots from others'.
+    salt: u32,
+}
+
+impl Passages {
+    /// Places of a new ring.
+    const FEWEST: usize = 256;
+
+    fn new(salt: u32) -> Self {
+        let ring = vec![Passage::NONE; Self::FEWEST].into_boxed_slice();
+        let (left, written, carried) = Default::default();
+        Self { ring, left, written, carried, salt }
+    }
+
+    #[inline]
+    fn place(&self, number: u64) -> usize {
+        number as usize & (self.ring.len() - 1)
+    }
+
+    #[inline]
+    fn are_full(&self) -> bool {
+        self.carried.packets - self.left.packets == self.ring.len() as u64
+    }
+
+    #[inline]
+    fn put_down(&mut self, came: Time, leaves: Time, bytes: u32) {
+        let place = self.place(self.carried.packets);
+        self.carried.packets += 1;
+        self.carried.bytes += u64::from(bytes);
+        self.ring[place] = Passage { came, leaves, bytes: self.carried.bytes };
+    }
+
+    /// Whether a packet that comes at `now` finds fewer than `limit`.
+    #[inline]
+    fn are_fewer_than(&self, limit: u64, now: Time) -> bool {
+        let Count { packets: carried, .. } = self.carried;
+        carried - self.left.packets < limit
+            || self.has_left(&self.ring[self.place(carried - limit)], now)
+    }
+
+    /// Whether a packet has left when another arrives at `now`.
+    #[inline]
+    fn has_left(&self, passage: &Passage, now: Time) -> bool {
+        passage.leaves < now || passage.leaves == now && self.has_left_at(now)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn has_left_at(&self, now: Time) -> bool {
+        !ties::arrival_comes_first(now, self.salt)
+    }
+
+    /// Makes room for more, of which those that have left need none.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        let (len, held) = (self.ring.len(), self.left.packets..self.carried.packets);
+        if 2 * (held.end - held.start) as usize > len {
+            let old = std::mem::replace(&mut self.ring, vec![Passage::NONE; 2 * len].into());
+            for number in held {
+                let place = self.place(number);
+                self.ring[place] = old[number as usize & (len - 1)];
+            }
+        }
+    }
+
+    /// Whether all that is not in the books came, and leaves, in the measured part.
+    fn lie_within(&self, measured: &Measured) -> bool {
+        let (first, end) = (self.written.packets, self.carried.packets);
+        first < end
+            && measured.contains(self.ring[self.place(first)].came)
+            && measured.contains(self.ring[self.place(end - 1)].leaves)
+    }
+
+    /// The next packet for the books, its bytes, and what was queued or in transmission once it had
+    /// come.
+    #[inline]
+    fn next(&mut self) -> Option<(Passage, u32, Backlog)> {
+        let Count { packets: number, bytes: before } = self.written;
+        if number == self.carried.packets {
+            return None;
+        }
+        let passage = self.ring[self.place(number)];
+        while self.left.packets < number {
+            let oldest = self.ring[self.place(self.left.packets)];
+            if !self.has_left(&oldest, passage.came) {
+                break;
+            }
+            self.left = Count { packets: self.left.packets + 1, bytes: oldest.bytes };
+        }
+        self.written = Count { packets: number + 1, bytes: passage.bytes };
+        let queue = self.written.beyond(self.left);
+        Some((passage, (passage.bytes - before) as u32, queue))
+    }
+
+    /// Writes all that is not in the `books` into them, as [`DropTailLink::write`] would.
+    fn write_all(&mut self, books: &mut Books) {
+        let new = self.carried.beyond(self.written);
+        books.arrivals += new.packets;
+        books.departures += new.packets;
+        books.departed_bytes += new.bytes;
+        let wait = |seconds, passage: &Passage| seconds + passage.delay().seconds();
+        books.queue_seconds = self.unwritten().fold(books.queue_seconds, wait);
+        if let Some(observer) = &mut books.observer {
+            observer.delay.extend(self.unwritten().map(|passage| passage.delay().picos() / 1000));
+            let mut most = observer.max_queue;
+            observer.queue_found.extend(std::iter::from_fn(|| {
+                let (.., queue) = self.next()?;
+                most = most.most(queue);
+                Some(queue.packets - 1)
+            }));
+            observer.max_queue = most;
+        }
+        self.written = self.carried;
+        books.carried = self.carried.packets;
+    }
+
+    /// Those that are not in the books.
+    fn unwritten(&self) -> impl Iterator<Item = &Passage> {
+        let (first, end) = (self.place(self.written.packets), self.place(self.carried.packets));
+        let (before, after) = self.ring.split_at(first);
+        if first < end {
+            after[..end - first].iter().chain(&[])
+        } else {
+            after.iter().chain(&before[..end])
+        }
+    }
+
+    /// What is queued or in transmission at `now`.
+    fn backlog(&self, now: Time) -> Backlog {
+        let (mut left, mut end) = (self.left, self.carried.packets);
+        while left.packets < end {
+            let middle = left.packets.midpoint(end);
+            let passage = &self.ring[self.place(middle)];
+            if self.has_left(passage, now) {
+                left = Count { packets: middle + 1, bytes: passage.bytes };
+            } else {
+                end = middle;
+            }
+        }
+        self.carried.beyond(left)
+    }
+}
+
+impl Count {
+    /// Those that are not among the first `others`.
+    fn beyond(self, others: Self) -> Backlog {
+        Backlog { packets: self.packets - others.packets, bytes: self.bytes - others.bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Link, Watch};
+    use super::*;
+    use crate::packet::Travelling;
+    use narrows_transport::{DataHeader, Header, Segment};
+    use narrows_units::{Rate, Stream};
+    use proptest::prelude::*;
+
+    fn at(micros: u64) -> Time {
+        Time::ZERO + Duration::from_micros(micros)
+    }
+
+    fn packet(bytes: u32) -> Travelling {
+        let segment = Segment::data(0, Time::ZERO, bytes, Header::Data(DataHeader::default()));
+        Travelling { segment, hop: 0, path: 0 }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+        /// Every packet has the fate that it has on the general way, and the books say the same:
+        /// at equal times, in queues that outgrow the ring, and whoever looks at them when.
+        #[test]
+        fn it_does_what_a_link_does_whose_packets_are_judged(
+            limit in prop_oneof![Just(None), (1u64..30).prop_map(Some), (1u64..900).prop_map(Some)],
+            watch in prop_oneof![
+                Just(Watch::No),
+                Just(Watch::Histograms),
+                (1u64..9000).prop_map(|micros| Watch::Samples(Duration::from_micros(micros))),
+            ],
+            // 8 Mbps: 1000 bytes take 1 ms, and packets leave when others come.
+            rate in prop_oneof![Just(8_000_000u64), 1_000_000u64..100_000_000],
+            (from, length) in (0u64..3000, 1u64..900_000),
+            arrivals in prop::collection::vec((0u64..5, 0u64..700, 0usize..3, 0u8..40), 1..1500),
+            crowd in 1u64..4,
+            seed in any::<u64>(),
+        ) {
+            let settings = LinkSettings {
+                limit: limit.map_or(Limit::Unlimited, Limit::Packets),
+                watch,
+                ..LinkSettings::plain(Rate::from_bits_per_second(rate).unwrap(), at(700).since(at(0)))
+            };
+            let measured = Measured { from: at(from), to: at(from + length) };
+            let links = [Some(limit.unwrap_or(u64::MAX)), None].map(|drop_tail| {
+                let stream = Stream::new(seed, 1, 2);
+                Link::<Travelling>::with_queue(&settings, drop_tail, measured.from, stream)
+            });
+            let [mut short, mut general] = links;
+            let mut now = at(0);
+            for (step, odd, bytes, looks) in arrivals {
+                now += Duration::from_micros(step * 500 / crowd + if looks > 30 { odd } else { 0 });
+                let bytes = [1000, 40, 1500][bytes];
+                let fates = [&mut short, &mut general].map(|link| {
+                    format!("{:?}", link.offer(now, &mut packet(bytes), &measured))
+                });
+                prop_assert_eq!(&fates[0], &fates[1]);
+                if looks == 0 {
+                    short.look(now, &measured);
+                }
+                if watch != Watch::No && looks < 5 {
+                    prop_assert_eq!(short.backlog(now), general.backlog(now));
+                }
+                prop_assert_eq!(short.busy_until(), general.busy_until());
+                prop_assert_eq!((short.dropped(), short.missing()), (general.dropped(), general.missing()));
+            }
+            short.finish(&measured);
+            general.finish(&measured);
+            prop_assert_eq!(short.summary(&measured), general.summary(&measured));
+            prop_assert_eq!(short.carried(), general.carried());
+            prop_assert_eq!(format!("{:?}", short.series()), format!("{:?}", general.series()));
+        }
+    }
+
+    /// As many random links as the environment variable `NARROWS_CASES` says, or 200.
+    fn cases() -> u32 {
+        let asked = std::env::var("NARROWS_CASES").ok();
+        asked.map_or(200, |text| text.parse().expect("NARROWS_CASES is a number of cases"))
+    }
+}
