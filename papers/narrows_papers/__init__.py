@@ -3,7 +3,7 @@
 Each experiment has its claims and their verdicts.
 """
 
-from narrows_papers import etcp, gwa, htcp, laws, ltcp, pxcp, testbeds
+from narrows_papers import etcp, gwa, htcp, laws, ltcp, pxcp, spang, testbeds
 from narrows_papers.claims import Claim
 from narrows_papers.registry import EXPERIMENTS, Experiment, choose
 
@@ -18,5 +18,6 @@ __all__ = [
     "laws",
     "ltcp",
     "pxcp",
+    "spang",
     "testbeds",
 ]

@@ -15,7 +15,7 @@ from narrows.progress import span
 from narrows_papers.claims import VERDICTS
 
 # The order of the page over all papers.
-PAPERS = ("etcp", "ltcp", "htcp", "laws", "pxcp", "gwa")
+PAPERS = ("etcp", "ltcp", "htcp", "laws", "pxcp", "gwa", "spang")
 
 
 def opening(name: str) -> str:

@@ -3,6 +3,36 @@
 All functions take and return numpy arrays or floats.
 """
 
-from narrows.theory import aimd, buffers, bursts, droptail, evolution, gwa, queue, response, xcp
+from narrows.theory import (
+    aimd,
+    buffers,
+    bursts,
+    delay,
+    droptail,
+    evolution,
+    fluid,
+    fluid_queues,
+    gwa,
+    mixtures,
+    queue,
+    response,
+    stability,
+    xcp,
+)
 
-__all__ = ["aimd", "buffers", "bursts", "droptail", "evolution", "gwa", "queue", "response", "xcp"]
+__all__ = [
+    "aimd",
+    "buffers",
+    "bursts",
+    "delay",
+    "droptail",
+    "evolution",
+    "fluid",
+    "fluid_queues",
+    "gwa",
+    "mixtures",
+    "queue",
+    "response",
+    "stability",
+    "xcp",
+]
