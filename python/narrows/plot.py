@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from narrows.results import Result
     from narrows.sweeps import Sweep
     from narrows.theory.buffers import Link
+    from narrows.theory.fluid import Fluid
 
 PACINGS = {"none": "not paced", "own": "paced by law or transport"}
 PANEL = (4.2, 2.8)
@@ -686,6 +687,42 @@ def buffers(
         for setter in (axis.set_major_formatter, axis.set_minor_formatter):
             setter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "125" else "")
     rows[-1].set_xlabel("buffer in packets")
+    return figure
+
+
+def overlay(result: Result, solved: Fluid) -> Figure:
+    """Draw a run's mean windows and its queue, and a fluid model's over them.
+
+    Parameters
+    ----------
+    result
+        A run that was sampled, whose groups are the model's, in the same order.
+    solved
+        What `narrows.theory.fluid.integrate` returns.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Windows above, the queue of the first link below.
+    """
+    figure, axes = panels(2, 1, width=8.0, height=2.6)
+    (above,), (below,) = axes
+    # Flows are numbered group by group.
+    ends = [int(end) for end in solved.flows.cumsum()]
+    for number, (first, end) in enumerate(zip([0, *ends], ends, strict=False)):
+        own = result.flow_series["flow"].is_between(first, end - 1)
+        series = result.flow_series.filter(own).select("time", "window")
+        mean = series.group_by("time").mean().sort("time")
+        colour, cc = f"C{number}", escaped(str(result.flows["cc"][first]))
+        above.plot(mean["time"], mean["window"], lw=0.9, color=colour, label=f"{cc}, packets")
+        above.plot(solved.time, solved.windows[:, number], "--", color=colour, label=f"{cc}, fluid")
+    link = result.link_series.filter(link=0)
+    below.plot(link["time"], link["queue"], lw=0.9, label="packets")
+    below.plot(solved.time, solved.queue, "--", label="fluid")
+    above.set(ylabel="window (packets)", ylim=(0, None))
+    below.set(xlabel="time (s)", ylabel="queue (packets)", ylim=(0, None))
+    for ax in (above, below):
+        ax.legend(fontsize="x-small", loc="upper right")
     return figure
 
 

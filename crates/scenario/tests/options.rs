@@ -1,9 +1,11 @@
 //! What is accepted counts: each option of a flow, with each law, is refused or changes what
 //! happens.
 
+mod cores;
 #[path = "kept_texts/history.rs"]
 mod history;
 
+use cores::on_all_cores;
 use history::history;
 use narrows_control::registry::LAWS;
 use narrows_scenario::{Checked, Scenario};
@@ -161,28 +163,36 @@ fn a_tick_counts_for_datagrams() {
     assert!(ticks.is_some() && ticks != happens(DUMBBELL, flow));
 }
 
-#[test]
-fn what_is_accepted_counts() {
+/// The options that are accepted for `flow`, and those that change nothing.
+fn try_options(flow: &String) -> (BTreeSet<&'static str>, Vec<String>) {
     let (mut idle, mut accepted) = (Vec::new(), BTreeSet::new());
-    for flow in flows() {
-        let cc = flow.trim_start_matches("cc = \"");
-        for (option, value, beside) in OPTIONS {
-            let network = match *beside {
-                SHORT | SLOW => LOSSY,
-                UNSTAMPED => LATE,
-                _ => DUMBBELL,
-            };
-            let before = happens(network, &format!("{flow}\n{beside}"));
-            let changed = happens(network, &format!("{flow}\n{beside}\n{option} = {value}"));
-            if changed.is_none() {
-                continue;
-            }
-            accepted.insert(*option);
-            if changed == before && !repeats_the_default(cc, option, value) {
-                idle.push(format!("{flow} {beside} {option} = {value}"));
-            }
+    let cc = flow.trim_start_matches("cc = \"");
+    for (option, value, beside) in OPTIONS {
+        let network = match *beside {
+            SHORT | SLOW => LOSSY,
+            UNSTAMPED => LATE,
+            _ => DUMBBELL,
+        };
+        let before = happens(network, &format!("{flow}\n{beside}"));
+        let changed = happens(network, &format!("{flow}\n{beside}\n{option} = {value}"));
+        if changed.is_none() {
+            continue;
+        }
+        accepted.insert(*option);
+        if changed == before && !repeats_the_default(cc, option, value) {
+            idle.push(format!("{flow} {beside} {option} = {value}"));
         }
     }
+    (accepted, idle)
+}
+
+#[test]
+fn what_is_accepted_counts() {
+    let flows = flows();
+    let (accepted, idle): (Vec<BTreeSet<&str>>, Vec<Vec<String>>) =
+        on_all_cores(&flows, try_options).into_iter().unzip();
+    let accepted: BTreeSet<&str> = accepted.into_iter().flatten().collect();
+    let idle = idle.concat();
     assert!(idle.is_empty(), "accepted, and without effect:\n{}", idle.join("\n"));
     let never = OPTIONS.iter().filter(|(option, ..)| !accepted.contains(option));
     assert_eq!(never.count(), 0, "each is accepted for some flow, but only {accepted:?} were");

@@ -32,6 +32,7 @@ from narrows.cli import (
     seek,
     send,
     sweep,
+    theory,
     trace,
     why,
 )
@@ -62,6 +63,7 @@ for _part in (
     seek,
     judge,
     buffer,
+    theory,
     why,
     reproduce,
     play,

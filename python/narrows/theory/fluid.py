@@ -300,6 +300,8 @@ class Fluid:
         Shape (steps,): what arrives at the link, in packets per second.
     loss
         Shape (steps,): the share of packets that is lost, or marked.
+    flows
+        Shape (groups,): the flows of each group.
     """
 
     time: Floats
@@ -307,6 +309,7 @@ class Fluid:
     queue: Floats
     rate: Floats
     loss: Floats
+    flows: Floats
 
 
 def integrate(groups: Sequence[Group], link: Link, seconds: float, steps_a_trip: int = 40) -> Fluid:
@@ -355,7 +358,8 @@ def integrate(groups: Sequence[Group], link: Link, seconds: float, steps_a_trip:
     time, states = solve(model.slope, model.start(), seconds, step, model.clip)
     shown = [model.show(state) for state in states]
     windows, queue, rate, loss = (np.array(column) for column in zip(*shown, strict=True))
-    return Fluid(time, windows, queue, rate, loss)
+    flows = np.array([group.flows for group in groups], dtype=np.float64)
+    return Fluid(time, windows, queue, rate, loss, flows)
 
 
 class _Model:
