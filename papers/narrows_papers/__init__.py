@@ -3,7 +3,7 @@
 Each experiment has its claims and their verdicts.
 """
 
-from narrows_papers import etcp, gwa, htcp, laws, ltcp, pxcp, spang, testbeds
+from narrows_papers import etcp, gwa, htcp, laws, ltcp, pxcp, raina, spang, testbeds
 from narrows_papers.claims import Claim
 from narrows_papers.registry import EXPERIMENTS, Experiment, choose
 
@@ -18,6 +18,7 @@ __all__ = [
     "laws",
     "ltcp",
     "pxcp",
+    "raina",
     "spang",
     "testbeds",
 ]

@@ -15,7 +15,7 @@ from narrows.progress import span
 from narrows_papers.claims import VERDICTS
 
 # The order of the page over all papers.
-PAPERS = ("etcp", "ltcp", "htcp", "laws", "pxcp", "gwa", "spang")
+PAPERS = ("etcp", "ltcp", "htcp", "laws", "pxcp", "gwa", "spang", "raina")
 
 
 def opening(name: str) -> str:

@@ -717,8 +717,8 @@ def overlay(result: Result, solved: Fluid) -> Figure:
         above.plot(mean["time"], mean["window"], lw=0.9, color=colour, label=f"{cc}, packets")
         above.plot(solved.time, solved.windows[:, number], "--", color=colour, label=f"{cc}, fluid")
     link = result.link_series.filter(link=0)
-    below.plot(link["time"], link["queue"], lw=0.9, label="packets")
-    below.plot(solved.time, solved.queue, "--", label="fluid")
+    below.plot(link["time"], link["queue"], lw=0.9, color="C0", label="packets")
+    below.plot(solved.time, solved.queue, "--", color="C0", label="fluid")
     above.set(ylabel="window (packets)", ylim=(0, None))
     below.set(xlabel="time (s)", ylabel="queue (packets)", ylim=(0, None))
     for ax in (above, below):

@@ -209,13 +209,13 @@ def _at(of: Callable[[float, float], float], rtt: float) -> Callable[[float], fl
 
 
 def _beside_bbr(wire: Wire, rows: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
-    try:
-        share = mixtures.of_bbr(wire.packets, wire.bdp, count, wire.seconds)
-    except ValueError as found:
-        raise Error(f"--buffer: {found}; BBRv1's share is known from 1bdp on") from None
     others = sum(row["flows"] for row in rows) - count
     if not others:
         raise Error("--cc: BBRv1 alone has all of the link; add a law that answers to losses")
+    try:
+        share = mixtures.of_bbr(wire.packets, wire.bdp, count, wire.seconds)
+    except ValueError as found:
+        raise Error(f"--{found}; BBRv1's share is known from 1bdp on") from None
     for row in rows:
         is_bbr = row["law"].startswith("bbr1")
         row["share"] = (

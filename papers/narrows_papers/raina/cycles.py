@@ -1,0 +1,203 @@
+"""Small, intermediate and large drop-tail buffers: where rates swing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from narrows.plot import panels
+from narrows.scenario import Scenario
+from narrows.theory.fluid import reno
+from narrows.theory.fluid_queues import equal_loss, overload_loss
+from narrows.theory.stability import one_link
+from narrows_papers.bench import Bench
+from narrows_papers.claims import Claim, above, below, ours, ranked
+from narrows_papers.registry import Finding, experiment
+
+# 60 flows over 100 Mbps: a bandwidth-delay product is 833 packets at 100 ms.
+FLOWS, MEGABITS, BITS = 60, 100, 12_000
+BUFFERS = {"small": 15, "intermediate": 100, "large": 833}
+RTTS = [50, 100, 200]
+PACINGS = ["exponential", "none"]
+SECONDS, SEEDS = 60, 4
+SAMPLES_A_TRIP = 4
+# In cycles per round trip: a quarter where the loop becomes unstable, less beyond.
+CYCLE = (0.15, 0.35)
+
+
+@experiment("raina/cycles", "Reno over small, intermediate and large buffers: limit cycles")
+def cycles(bench: Bench) -> Finding:
+    """Measure how arrivals swing from round trip to round trip, and how often."""
+
+    def at(rtt: int, buffer: str, pacing: str) -> Scenario:
+        flow = {"cc": "reno+sack", "count": FLOWS, "pacing": pacing}
+        return Scenario(
+            duration=bench.seconds(SECONDS),
+            warmup=bench.seconds(SECONDS / 3),
+            sample=f"{rtt / SAMPLES_A_TRIP:g}ms",
+            tcp="ns2",
+            packet="1500B",
+            dumbbell={
+                "rate": f"{MEGABITS}Mbps",
+                "rtt": f"{rtt}ms",
+                "buffer": f"{BUFFERS[buffer]}p",
+            },
+            flows=[flow | {"rtt_spread": f"{rtt / 20:g}ms"}],
+        )
+
+    sweep = bench.sweep(
+        at,
+        rtt=RTTS,
+        buffer=list(BUFFERS),
+        pacing=PACINGS,
+        seeds=bench.seeds(SEEDS),
+        series=True,
+    )
+    keys = ["rtt", "buffer", "pacing", "seed"]
+    rows = [
+        dict(zip(keys, key, strict=True)) | _swings(group, int(key[0]))
+        for key, group in sweep.link_series.group_by(keys, maintain_order=True)
+    ]
+    table = pl.DataFrame(rows).join(
+        sweep.runs.select(*keys, "utilisation", "loss_rate", "delay_p99"), on=keys
+    )
+    claims = [
+        *(_swing_less(table, rtt) for rtt in RTTS),
+        *_cycle(table),
+        *_linear(),
+        *(_wait_less(table, rtt) for rtt in RTTS),
+        _alike(table),
+    ]
+    note = (
+        "Only the abstracts of Raina and Wischik (NGI 2005) and of Malangadan, Raina and Ghosh "
+        "(arXiv 2303.10220) could be read, and a review of a sequel has their model; the set-up is "
+        f"ours: {FLOWS} flows over {MEGABITS} Mbps, RTTs within a twentieth, one link where they "
+        "have edges and a core. Small is 15 packets, intermediate 100, large 833, a "
+        f"bandwidth-delay product at 100 ms. {SEEDS} seeds. The linear loop swings with a period "
+        "of four round trips where it becomes unstable; its gain in the intermediate buffer is "
+        "four times that, and packets swing with a period of six, as windows of 14 packets fall "
+        "together."
+    )
+    return Finding(claims, {"swings": table}, _figure(sweep.link_series), note)
+
+
+def _later(link: pl.DataFrame) -> Any:
+    rows = link.filter((pl.col("link") == 0) & (pl.col("time") > pl.col("time").max() / 3))
+    return rows["arrivals"].to_numpy().astype(np.float64)
+
+
+def _swings(link: pl.DataFrame, rtt: int) -> dict[str, float]:
+    """Return by how much more than Poisson's the arrivals of a round trip vary, and the cycle."""
+    arrivals = _later(link)
+    rows = len(arrivals) // SAMPLES_A_TRIP
+    trips = arrivals[: rows * SAMPLES_A_TRIP].reshape(rows, SAMPLES_A_TRIP).sum(axis=1)
+    frequency, power = _spectrum(arrivals)
+    inside = (frequency > CYCLE[0]) & (frequency < CYCLE[1])
+    return {
+        "variation": float(trips.std() / np.sqrt(trips.mean())),
+        "cycle": float(power[inside].mean()),
+    }
+
+
+def _spectrum(arrivals: Any) -> tuple[Any, Any]:
+    """Return frequencies in cycles per round trip, and the power there over the mean power."""
+    apart = arrivals - arrivals.mean()
+    power = np.abs(np.fft.rfft(apart)) ** 2 / len(apart) / apart.var()
+    return np.fft.rfftfreq(len(apart), 1 / SAMPLES_A_TRIP), power
+
+
+def _of(table: pl.DataFrame, column: str, **at: Any) -> list[float]:
+    rows = table.filter(**at)[column].to_list()
+    return [float(value) for value in rows]
+
+
+def _swing_less(table: pl.DataFrame, rtt: int) -> Claim:
+    names = ["intermediate", "small"]
+    values = [_of(table, "variation", rtt=rtt, buffer=name, pacing="exponential") for name in names]
+    return ranked(
+        f"small buffers are preferable over intermediate ones, in which rates swing: {rtt} ms, "
+        "paced: deviation of the arrivals of a round trip over Poisson's",
+        names,
+        values,
+    )
+
+
+def _cycle(table: pl.DataFrame) -> list[Claim]:
+    """Claim a limit cycle of four round trips where theory has one, and none in a small buffer."""
+    peaks = {
+        name: float(np.mean(_of(table, "cycle", rtt=100, buffer=name, pacing="none")))
+        for name in BUFFERS
+    }
+    return [
+        above(
+            "beyond the stability condition there are limit cycles: 100 ms, an intermediate "
+            f"buffer, unpaced: power of {CYCLE[0]} to {CYCLE[1]} cycles per round trip over the "
+            "mean",
+            3.0,
+            peaks["intermediate"],
+            says="limit cycles",
+        ),
+        ours(below("in a small buffer there is none", 1.5, peaks["small"])),
+    ]
+
+
+def _linear() -> list[Claim]:
+    share = MEGABITS * 1e6 / BITS * 0.1 / FLOWS
+    small = one_link(reno(), equal_loss(BUFFERS["small"]), share)
+    intermediate = one_link(reno(), overload_loss, share)
+    return [
+        ours(
+            above(
+                "the linear loop is stable in the small buffer (M/D/1/15) at 100 ms: margin",
+                1.0,
+                small.margin,
+            )
+        ),
+        below(
+            "it is unstable in an intermediate buffer, max(0, 1 − 1/ρ): margin",
+            1.0,
+            intermediate.margin,
+            says="unstable",
+        ),
+    ]
+
+
+def _wait_less(table: pl.DataFrame, rtt: int) -> Claim:
+    names = list(reversed(BUFFERS))
+    values = [_of(table, "delay_p99", rtt=rtt, buffer=name, pacing="exponential") for name in names]
+    return ranked(
+        f"small buffers keep latency low: {rtt} ms: 99th percentile of the wait (s)", names, values
+    )
+
+
+def _alike(table: pl.DataFrame) -> Claim:
+    paced = table.filter(rtt=100, pacing="exponential")
+    names = ("large", "intermediate")
+    means = {name: float(np.mean(_of(paced, "variation", buffer=name))) for name in names}
+    return below(
+        "large buffers behave as intermediate ones: 100 ms, paced: the ratio of their deviations, "
+        "the larger over the smaller",
+        1.5,
+        max(means.values()) / min(means.values()),
+        says="much the same",
+    )
+
+
+def _figure(series: pl.DataFrame) -> Any:
+    figure, axes = panels(1, 2, width=6.0)
+    for ax, pacing in zip(axes[0], PACINGS, strict=True):
+        for name in BUFFERS:
+            rows = series.filter(buffer=name, pacing=pacing, rtt=100)
+            spectra = [_spectrum(_later(one)) for _, one in rows.group_by("seed")]
+            least = min(len(power) for _, power in spectra)
+            mean = np.mean([power[:least] for _, power in spectra], axis=0)
+            smooth = np.convolve(mean, np.ones(15) / 15, mode="same")
+            ax.semilogy(spectra[0][0][:least], smooth, lw=0.9, label=name)
+        ax.axvline(0.25, color="k", ls=":", lw=0.8)
+        title = "paced" if pacing == "exponential" else "not paced"
+        ax.set(xlabel="cycles per round trip", ylabel="power over the mean", title=title)
+        ax.set(xlim=(0, 1))
+        ax.legend(fontsize="x-small")
+    return figure

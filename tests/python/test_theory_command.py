@@ -1,0 +1,72 @@
+"""`narrows theory`: tables of formulas, and packets beside them, by the real command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from binary import Run
+
+
+def rows(narrows: Run, *arguments: str) -> list[dict[str, Any]]:
+    done = narrows("theory", *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_losses_are_the_formulas(narrows: Run) -> None:
+    [light, heavy] = rows(narrows, "queue", "--load", "0.9,1.05", "--buffer", "20", "--burst", "4")
+    assert light["M/M/1/B"] == pytest.approx(1.365139e-2, rel=1e-5)
+    assert light["M/D/1/B"] == pytest.approx(1.853176e-3, rel=1e-5)
+    assert light["bursts of 4"] == pytest.approx(5.7225e-2, rel=1e-4)
+    assert heavy["M/D/1/B"] == pytest.approx(5.550918e-2, rel=1e-5)
+
+
+def test_the_paper_b_is_stable_and_a_tenth_of_it_is_not(narrows: Run) -> None:
+    found = rows(narrows, "stability", "--cc", "etcp,etcp:b=2.5", "--buffer", "20p")
+    margins = {(row["law"], row["queue"]): row["margin"] for row in found}
+    assert margins["etcp", "M/D/1/B"] == pytest.approx(1.63, abs=0.01)
+    assert margins["etcp:b=2.5", "M/D/1/B"] == pytest.approx(0.163, abs=0.001)
+
+
+def test_packets_share_as_predicted(narrows: Run) -> None:
+    link = ["--rate", "200Mbps", "--rtt", "50ms", "--buffer", "20p", "--duration", "20"]
+    found = rows(narrows, "shares", "--cc", "4*etcp/4*reno", *link)
+    etcp, reno = found
+    assert etcp["share"] + reno["share"] == pytest.approx(1)
+    assert etcp["packets' share"] == pytest.approx(etcp["share"], abs=0.03)
+    [alone, _] = rows(narrows, "shares", "--cc", "4*etcp/4*reno", *link[:-1], "0")
+    assert "packets' share" not in alone and alone["share"] == etcp["share"]
+
+
+def test_a_fluid_model_is_drawn_over_packets(narrows: Run, tmp_path: Path) -> None:
+    link = ["--rate", "400Mbps", "--rtt", "100ms", "--buffer", "20p", "--duration", "60"]
+    found = rows(narrows, "fluid", "--cc", "etcp", *link, "-o", "out")
+    means = {row["of"]: (row["fluid"], row["packets"]) for row in found}
+    window, packets = means["window of etcp"]
+    assert packets == pytest.approx(window, rel=0.03)
+    assert means["loss"][1] == pytest.approx(means["loss"][0], rel=0.05)
+    assert (tmp_path / "out" / "fluid.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["queue", "--load", "x"], '"x" is no number'),
+        (["queue", "--load", "-1"], "not between 0 and 100"),
+        (["stability", "--cc", "bbr"], 'no fluid model of "bbr"'),
+        (["stability", "--cc", "etcp:q=1"], '"q=1"'),
+        (["stability", "--cc", "cubic"], "more state than a window"),
+        (["shares", "--cc", "copa/reno"], 'no response function of "copa"'),
+        (["shares", "--cc", "bbr1/reno", "--buffer", "0.5bdp"], "known from 1bdp on"),
+        (["shares", "--cc", "2*bbr1"], "has all of the link"),
+        (["fluid", "--cc", "reno", "--rtt", "1ms", "--duration", "1000"], "steps"),
+    ],
+)
+def test_what_is_not_known_is_said(narrows: Run, arguments: list[str], named: str) -> None:
+    done = narrows("theory", *arguments)
+    assert done.returncode == 2
+    assert named in done.stderr
