@@ -254,3 +254,14 @@ def test_the_inverse_ranks_laws_by_the_flows_they_need(narrows: Run, tmp_path: P
     assert set(rows) == {"reno", "cubic"}
     assert all(row["flows"] is not None and row["utilisation"] >= 0.9 for row in rows.values())
     assert rows["cubic"]["flows"] <= rows["reno"]["flows"]
+
+
+def test_a_place_says_what_is_not_given(narrows: Run) -> None:
+    quick = ["--duration", "2", "--target", "delay_p99 <= 5ms", "--most", "40p"]
+    done = narrows("buffer", "--place", "access", "--rate", "20Mbps", *quick)
+    assert "5*cubic over 20Mbps, 10 to 60 ms" in done.stderr
+    done = narrows("buffer", "--place", "peering", "--rate", "20Mbps", "--cc", "2*reno", *quick)
+    assert "2*reno over 20Mbps, 10 to 40 ms" in done.stderr
+    done = narrows("buffer", "--place", "moon")
+    assert done.returncode == 2
+    assert "known: access, metro, peering, core, dc" in done.stderr

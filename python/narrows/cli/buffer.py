@@ -9,6 +9,7 @@ import typer
 
 from narrows.cli.errors import end_unless
 from narrows.cli.options import CacheFolder, Force, Json, with_unit
+from narrows.cli.places import PLACES, Place, place_of
 
 commands = typer.Typer()
 
@@ -18,17 +19,31 @@ commands = typer.Typer()
     '"utilisation >= 0.98, delay_p99 <= 10ms"'
 )
 def buffer(
-    rate: Annotated[str, typer.Option(help="The link's rate.")] = "1Gbps",
+    rate: Annotated[
+        str | None, typer.Option(help="The link's rate.  [default: the place's, or 1Gbps]")
+    ] = None,
     rtt: Annotated[
-        str, typer.Option(help="Base round-trip time, or a range over which flows are spread.")
-    ] = "20ms..80ms",
+        str | None,
+        typer.Option(
+            help="Base round-trip time, or a range over which flows are spread.  [default: the "
+            "place's, or 20ms..80ms]"
+        ),
+    ] = None,
     flows: Annotated[
         int | None,
         typer.Option(help="The number of flows.  [default: the mixture's, or 100]", min=1),
     ] = None,
     cc: Annotated[
-        str, typer.Option(help="A law, a stack, or a mixture, like 400*cubic/100*bbr.")
-    ] = "cubic",
+        str | None,
+        typer.Option(
+            help="A law, a stack, or a mixture, like 400*cubic/100*bbr.  [default: the place's, or "
+            "cubic]"
+        ),
+    ] = None,
+    place: Annotated[
+        str | None,
+        typer.Option(help=f"Where the link is, for what is not given: {', '.join(PLACES)}."),
+    ] = None,
     target: Annotated[
         str, typer.Option(help="What is to be met, between commas.")
     ] = "utilisation >= 0.98",
@@ -78,6 +93,10 @@ def buffer(
     """
     from narrows.cli.work.buffer import Ask, Load, advise, invert
 
+    usual = place_of(place) if place else Place()
+    rate, rtt, cc = rate or usual.rate, rtt or usual.rtt, cc or usual.cc
+    # A mixture that is given says how many flows there are.
+    flows = flows or (None if "*" in cc else usual.flows)
     load = Load(pacing, queue, quantum, short, two_way)
     length = with_unit(duration) if duration else None
     ask = Ask(rate, rtt, flows, cc, target, load, length, most, cache)

@@ -1,0 +1,40 @@
+"""Links as operators have them: what `narrows buffer --place` takes for what is not said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from narrows.errors import Error
+
+
+@dataclass(frozen=True)
+class Place:
+    """A link's rate, round trips, laws and flows; as many flows as the mixture says if None."""
+
+    rate: str = "1Gbps"
+    rtt: str = "20ms..80ms"
+    cc: str = "cubic"
+    flows: int | None = None
+
+
+# Windows of 100 packets in a core: 100 Gbps · 43 ms / 12 kbit / 100. The others as their names say.
+PLACES = {
+    "access": Place("1Gbps", "10ms..60ms", "cubic", 5),
+    "metro": Place("10Gbps", "2ms..10ms", "cubic", 200),
+    "peering": Place("10Gbps", "10ms..40ms", "160*cubic/40*bbr"),
+    "core": Place("100Gbps", "20ms..80ms", "cubic", 3600),
+    "dc": Place("25Gbps", "50us..200us", "cubic", 20),
+}
+
+
+def place_of(name: str) -> Place:
+    """Return the place of a name.
+
+    Examples
+    --------
+    >>> place_of("access").rtt
+    '10ms..60ms'
+    """
+    if name not in PLACES:
+        raise Error(f'--place: "{name}" is no place; known: {", ".join(PLACES)}')
+    return PLACES[name]
