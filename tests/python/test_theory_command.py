@@ -52,6 +52,20 @@ def test_a_fluid_model_is_drawn_over_packets(narrows: Run, tmp_path: Path) -> No
     assert (tmp_path / "out" / "fluid.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_laws_whose_losses_are_out_of_reach_of_an_empty_link_have_shares(narrows: Run) -> None:
+    mixture = ["--cc", "cubic/htcp/scalable/ltcp/highspeed", "--duration", "0"]
+    found = rows(narrows, "shares", *mixture, "--rate", "100Mbps")
+    assert sum(row["share"] for row in found) == pytest.approx(1)
+    assert all(row["loss"] == found[0]["loss"] > 1e-6 for row in found)
+
+
+def test_dctcp_swings_about_its_threshold_in_packets_too(narrows: Run) -> None:
+    link = ["--rate", "1Gbps", "--rtt", "1ms", "--buffer", "500p", "--mark", "40p"]
+    found = rows(narrows, "fluid", "--cc", "4*dctcp", *link, "--duration", "2s")
+    queue = next(row for row in found if row["of"] == "queue")
+    assert queue["packets"] == pytest.approx(queue["fluid"], rel=0.3)
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -64,6 +78,10 @@ def test_a_fluid_model_is_drawn_over_packets(narrows: Run, tmp_path: Path) -> No
         (["shares", "--cc", "bbr1/reno", "--buffer", "0.5bdp"], "known from 1bdp on"),
         (["shares", "--cc", "2*bbr1"], "has all of the link"),
         (["fluid", "--cc", "reno", "--rtt", "1ms", "--duration", "1000"], "steps"),
+        (["fluid", "--cc", "compound"], "no packets here"),
+        (["fluid", "--cc", "dctcp"], "add --mark"),
+        (["fluid", "--cc", "reno", "--mark", "20p"], "cut for each mark"),
+        (["stability", "--flows", "100000"], "less than one each"),
     ],
 )
 def test_what_is_not_known_is_said(narrows: Run, arguments: list[str], named: str) -> None:

@@ -44,7 +44,7 @@ def stability(
     flows: Annotated[int, typer.Option(help="Equal flows on the link.", min=1)] = 1,
     cc: Annotated[
         str, typer.Option(help="Laws, between commas; settings as in etcp:b=10.")
-    ] = "reno,compound,scalable,hstcp,ltcp,etcp",
+    ] = "reno,compound,scalable,highspeed,ltcp,etcp",
     json_: Json = False,
 ) -> None:
     """Say which laws are stable on a link with a small buffer, and by what factor."""
@@ -81,6 +81,10 @@ def fluid(
     rate: Rate = "100Mbps",
     rtt: Rtt = "50ms",
     buffer: Buffer = "1bdp",
+    mark: Annotated[
+        str | None,
+        typer.Option(help="For dctcp: mark all that finds so much queued, like 20p."),
+    ] = None,
     duration: Annotated[str, typer.Option(help="Simulated time.")] = "60s",
     seed: Annotated[int, typer.Option(help="The packets' seed.", min=0)] = 1,
     json_: Json = False,
@@ -90,4 +94,4 @@ def fluid(
     """Solve a fluid model, run the packets, and draw both over each other."""
     from narrows.cli.work.theory import Wire, flow
 
-    flow(Wire(rate, rtt, buffer), cc, with_unit(duration), seed, json_, output, force)
+    flow(Wire(rate, rtt, buffer, mark), cc, with_unit(duration), seed, json_, output, force)

@@ -243,7 +243,7 @@ class Dctcp:
 
 LAWS: dict[str, Callable[[], Law]] = {
     "reno": reno,
-    "hstcp": highspeed,
+    "highspeed": highspeed,
     "scalable": scalable,
     "htcp": Htcp,
     "ltcp": ltcp,

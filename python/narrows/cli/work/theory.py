@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from rich.table import Table
 
+from narrows import _core
 from narrows.cli.options import rate_of, seconds_of, split_list
 from narrows.cli.work.compare import flows_of, mixture
 from narrows.cli.work.printing import finish, folder_of
@@ -24,10 +25,20 @@ from narrows.scenario import Scenario
 from narrows.terminal import console, put
 from narrows.theory import fluid, mixtures, response, stability
 from narrows.theory.bursts import batch_loss
-from narrows.theory.fluid_queues import DropTail, Small, equal_loss, poisson_loss, power_loss
+from narrows.theory.fluid_queues import (
+    DropTail,
+    Link,
+    Small,
+    Threshold,
+    equal_loss,
+    poisson_loss,
+    power_loss,
+)
 from narrows.theory.queue import mm1b_loss
 
 BYTES = 1500
+# Response functions know no smaller ones.
+LEAST_LOSS = 1e-12
 # Below this a buffer has come to rest before a round trip is over.
 SMALL = 0.05
 QUEUES: dict[str, Callable[[int], Callable[[float], float]]] = {
@@ -44,6 +55,7 @@ class Wire:
     rate: str
     rtt: str
     buffer: str
+    mark: str | None = None
 
     @property
     def capacity(self) -> float:
@@ -64,12 +76,23 @@ class Wire:
         """Return the same with packets: senders are the papers', whose windows theory has."""
         flows: list[dict[str, Any]] = [{"cc": cc, "count": count} for cc, count in groups]
         more: dict[str, Any] = {"duration": duration, "tcp": "ns2", "packet": f"{BYTES}B"}
+        if self.mark:
+            more["mark"] = self.mark
         return dumbbell(self.rate, self.rtt, self.buffer, flows=flows, **more)
 
     @property
     def packets(self) -> int:
         """What the buffer holds."""
-        [(_, text), *_] = self.scenario([("reno", 1)], "1s").checked.buffers()
+        return self._packets(self.buffer)
+
+    @property
+    def threshold(self) -> int | None:
+        """What a packet must find to be marked; None if nothing is marked."""
+        return self._packets(self.mark) if self.mark else None
+
+    def _packets(self, size: str) -> int:
+        link = Wire(self.rate, self.rtt, size)
+        [(_, text), *_] = link.scenario([("reno", 1)], "1s").checked.buffers()
         return int(text.partition("p")[0])
 
 
@@ -121,6 +144,11 @@ def _pairs(settings: str) -> list[tuple[str, str, str]]:
 def stable(wire: Wire, flows: int, cc: str, as_json: bool) -> None:
     """Print by what factor the gain of laws may rise, for each model of the queue."""
     rows, buffer = [], wire.packets
+    if wire.bdp < flows:
+        raise Error(
+            f"--flows: {flows} share {wire.bdp:.3g} packets a round trip, less than one each, "
+            "which no window is; try fewer, or a faster link"
+        )
     for text in split_list("--cc", cc):
         law = law_of(text)
         if not isinstance(law, fluid.Window):
@@ -153,7 +181,7 @@ RESPONSES: dict[str, Callable[[float, float], float]] = {
     "newreno": lambda p, _: float(response.square_root(p)),
     "cubic": lambda p, rtt: float(response.cubic(p, rtt)),
     "htcp": lambda p, rtt: float(response.htcp(p, rtt)),
-    "hstcp": lambda p, _: float(response.highspeed(p)),
+    "highspeed": lambda p, _: float(response.highspeed(p)),
     "scalable": lambda p, _: float(response.scalable(p)),
     "ltcp": lambda p, _: float(response.ltcp(p)),
     "etcp": lambda p, _: _etcp(p),
@@ -205,7 +233,8 @@ def _predicted(wire: Wire, groups: Sequence[tuple[str, int]]) -> list[dict[str, 
 
 
 def _at(of: Callable[[float, float], float], rtt: float) -> Callable[[float], float]:
-    return lambda p: of(p, rtt)
+    """Return the window by the loss alone; no link limits it where less is lost than they know."""
+    return lambda p: of(p, rtt) if p > LEAST_LOSS else math.inf
 
 
 def _beside_bbr(wire: Wire, rows: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
@@ -238,14 +267,20 @@ def flow(
 
     groups = mixture(cc, flows_of([cc]))
     laws = [(law_of(law), count) for law, count in groups]
+    for law, _ in groups:
+        name = law.partition(":")[0]
+        if name not in [known for known, *_ in _core.controllers()]:
+            raise Error(f'--cc: "{name}" has a fluid model and no packets here; try reno')
+        if name == "dctcp" and not wire.mark:
+            raise Error("--cc: dctcp answers to marks; add --mark 20p")
+        if name != "dctcp" and wire.mark:
+            raise Error(f"--mark: {name}'s fluid model would cut for each mark of a round trip")
     first = [min(max(0.5 * wire.bdp / flows_of([cc]), 1.0), 64.0)] * len(laws)
     shares = [
         fluid.Group(law, wire.seconds, count, window)
         for (law, count), window in zip(laws, first, strict=True)
     ]
-    packets = wire.packets
-    small = packets <= SMALL * wire.bdp
-    link = Small(wire.capacity, equal_loss(packets)) if small else DropTail(wire.capacity, packets)
+    link = _link(wire)
     scenario = wire.scenario(groups, duration)
     seconds, warmup = scenario.checked.times()
     try:
@@ -259,6 +294,16 @@ def flow(
         if folder:
             folder.data("fluid.png", plot.png(plot.overlay(result, solved)))
             finish(folder, Made("theory fluid", [({}, scenario.to_toml())], [seed]), as_json)
+
+
+def _link(wire: Wire) -> Link:
+    """Return the fluid model's link: a small buffer does not move, a threshold marks."""
+    packets, mark = wire.packets, wire.threshold
+    if mark is not None:
+        return Threshold(wire.capacity, packets, mark)
+    if packets <= SMALL * wire.bdp:
+        return Small(wire.capacity, equal_loss(packets))
+    return DropTail(wire.capacity, packets)
 
 
 def _means(
@@ -277,13 +322,10 @@ def _means(
     rows.append(
         {"of": "queue", "fluid": float(solved.queue[later].mean()), "packets": link["mean_queue"]}
     )
-    rows.append(
-        {
-            "of": "loss",
-            "fluid": float(np.average(solved.loss[later], weights=solved.rate[later])),
-            "packets": link["loss_rate"],
-        }
-    )
+    lost = float(np.average(solved.loss[later], weights=solved.rate[later]))
+    marked = link["marks"] / max(link["arrivals"], 1)
+    of, packets = ("marks", marked) if link["marks"] else ("loss", link["loss_rate"])
+    rows.append({"of": of, "fluid": lost, "packets": packets})
     return rows
 
 
