@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from narrows.errors import Error
+from narrows.stamp import stamped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -185,6 +186,9 @@ class Output(Folder):
         OSError
             If it cannot be put there; the message names the folder in which the results are.
         """
+        record = made.to_json({})
+        for picture in self.path.rglob("*.png"):
+            write_at_once(picture, stamped(picture.read_bytes(), record))
         self.text(MADE, made.to_json(digests(self.path)))
         try:
             self._check(force=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import shlex
 import sys
 from collections.abc import Callable
@@ -39,7 +40,19 @@ def _are_seeds(given: Any) -> bool:
     return _is_list_of(int, 1)(given) and all(0 <= seed < 2**64 for seed in given)
 
 
-KINDS = ("run", "compare", "sweep", "lab", "conform", "score", "arena", "seek", "buffer", "why")
+KINDS = (
+    "run",
+    "compare",
+    "sweep",
+    "lab",
+    "conform",
+    "score",
+    "arena",
+    "seek",
+    "buffer",
+    "theory",
+    "why",
+)
 # What each field of a record must be.
 _RECORD: dict[str, Callable[[Any], bool]] = {
     "kind": lambda given: given in KINDS,
@@ -60,7 +73,7 @@ class Made:
     ----------
     kind
         The command: ``run``, ``compare``, ``sweep``, ``lab``, ``conform``, ``score``, ``arena``,
-        ``seek``, ``buffer`` or ``why``.
+        ``seek``, ``buffer``, ``theory`` or ``why``.
     cases
         What was said of each scenario by name, and the scenario as TOML.
     seeds
@@ -71,6 +84,8 @@ class Made:
         The command line.
     version, engine
         Those of narrows.
+    host
+        The system and the kind of processor.
     files
         The SHA-256 of each file that was written, by name.
     """
@@ -82,6 +97,7 @@ class Made:
     command: list[str] = field(default_factory=lambda: ["narrows", *sys.argv[1:]])
     version: str = field(default_factory=lambda: import_module("narrows").__version__)
     engine: str = field(default_factory=_core.engine)
+    host: str = field(default_factory=lambda: f"{platform.system()} on {platform.machine()}")
     files: dict[str, str] = field(default_factory=dict)
 
     def to_json(self, files: dict[str, str]) -> str:
@@ -99,16 +115,28 @@ class Made:
         """
         file = folder / MADE
         try:
-            made = cls._of(json.loads(read_text(file)))
+            text = read_text(file)
         except FileNotFoundError:
             raise Error(
                 f"{folder}: there is no {MADE}; name a folder that narrows -o wrote"
             ) from None
+        return cls.parse(text, file)
+
+    @classmethod
+    def parse(cls, text: str, file: Path) -> Made:
+        """Read how a folder was made from a record that a file holds.
+
+        Raises
+        ------
+        Error
+            If it is not a record; the message names the file.
+        """
+        try:
+            return cls._of(json.loads(text))
         except RecursionError:
             raise Error(f"{file}: it is nested too deeply for a record of narrows") from None
         except (ValueError, TypeError, KeyError) as error:
             raise Error(f"{file}: it does not say how a folder was made: {error}") from None
-        return made
 
     @classmethod
     def _of(cls, given: Any) -> Made:
@@ -127,7 +155,8 @@ class Made:
                 raise ValueError(f"until: {given['until']} is not a criterion")
             until = (float(within), metric, int(most_seeds))
         told = {name: given[name] for name in ("kind", "seeds", "command", "version", "engine")}
-        return cls(cases=cases, until=until, files=given.get("files", {}), **told)
+        also = {name: given.get(name, default) for name, default in (("files", {}), ("host", ""))}
+        return cls(cases=cases, until=until, **also, **told)
 
     @property
     def line(self) -> str:
@@ -139,6 +168,6 @@ class Made:
         whole = seeds == list(range(seeds[0], seeds[-1] + 1)) and len(seeds) > 2
         told = f"{seeds[0]} to {seeds[-1]}" if whole else ", ".join(map(str, seeds))
         return (
-            f"{self.line}\nnarrows {self.version}, engine {self.engine}; "
-            f"seed{'s' if len(seeds) > 1 else ''} {told}"
+            f"{self.line}\nnarrows {self.version}, engine {self.engine}"
+            f"{f', {self.host}' if self.host else ''}; seed{'s' if len(seeds) > 1 else ''} {told}"
         )

@@ -29,7 +29,7 @@ def again(folder: Path, output: Output | None) -> bool:
         Where to write; if None, everything is thrown away after it has been compared.
     """
     made = Made.load(folder)
-    if made.kind in ("conform", "score", "arena", "seek", "buffer", "why"):
+    if made.kind in ("conform", "score", "arena", "seek", "buffer", "theory", "why"):
         raise Error(f"{folder}: {made.line} makes it again")
     if made.kind == "lab":
         raise Error(f"{folder}: it is of real connections, and no two runs of these are the same")

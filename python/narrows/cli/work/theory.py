@@ -293,7 +293,7 @@ def flow(
         _print(rows, as_json)
         if folder:
             folder.data("fluid.png", plot.png(plot.overlay(result, solved)))
-            finish(folder, Made("theory fluid", [({}, scenario.to_toml())], [seed]), as_json)
+            finish(folder, Made("theory", [({}, scenario.to_toml())], [seed]), as_json)
 
 
 def _link(wire: Wire) -> Link:
