@@ -2,7 +2,7 @@
 
 use crate::histogram::Histogram;
 use crate::measured::Measured;
-use crate::series::{Due, LinkSeries, Schedule, count};
+use crate::series::{Due, LinkSeries, Schedule, count, count_all};
 use narrows_router::Backlog;
 use narrows_units::{Duration, Time};
 
@@ -68,6 +68,20 @@ impl Observer {
         }
         if let Some(interval) = self.interval {
             count(&mut self.series.arrivals, interval, now, 1);
+        }
+    }
+
+    /// Samples packets that arrived, and bytes that left, each in order of time; what is measured
+    /// of them is recorded apart.
+    #[inline]
+    pub fn sample_all(
+        &mut self,
+        arrivals: impl Iterator<Item = Time>,
+        departures: impl Iterator<Item = (Time, u64)>,
+    ) {
+        if let Some(interval) = self.interval {
+            count_all(&mut self.series.arrivals, interval, arrivals.map(|at| (at, 1)));
+            count_all(&mut self.series.departed_bytes, interval, departures);
         }
     }
 

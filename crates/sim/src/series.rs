@@ -115,6 +115,24 @@ pub(crate) fn count(column: &mut Vec<u64>, interval: Duration, at: Time, amount:
     column[row] += amount;
 }
 
+/// Adds each amount to the interval that contains its time; the times come in order.
+pub(crate) fn count_all(
+    column: &mut Vec<u64>,
+    interval: Duration,
+    amounts: impl Iterator<Item = (Time, u64)>,
+) {
+    let (mut since, mut end, mut sum) = (Time::ZERO, Time::ZERO, 0);
+    amounts.for_each(|(at, amount)| {
+        if at >= end {
+            count(column, interval, since, std::mem::take(&mut sum));
+            let rows = at.picos() / interval.picos() + 1;
+            (since, end) = (at, Time::ZERO + interval * rows);
+        }
+        sum += amount;
+    });
+    count(column, interval, since, sum);
+}
+
 /// When the next sample is due, and when the warm-up ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {

@@ -72,11 +72,6 @@ impl Books {
         bytes <= self.mtu
     }
 
-    /// Whether samples are taken.
-    pub fn is_sampled(&self) -> bool {
-        self.observer.as_ref().is_some_and(|observer| observer.samples().is_some())
-    }
-
     /// Packets that did not reach the other end, in the whole run.
     pub fn missing(&self) -> u64 {
         self.dropped + self.lost

@@ -69,7 +69,7 @@ impl DropTailLink {
     #[inline(never)]
     pub(super) fn write(&mut self, measured: &Measured) {
         let Self { passages, books, .. } = self;
-        if passages.lie_within(measured) && !books.is_sampled() {
+        if passages.lie_within(measured) {
             return passages.write_all(books);
         }
         while let Some((Passage { came, leaves, .. }, bytes, queue)) = passages.next() {
@@ -239,6 +239,12 @@ impl Passages {
         books.queue_seconds = self.unwritten().fold(books.queue_seconds, wait);
         if let Some(observer) = &mut books.observer {
             observer.delay.extend(self.unwritten().map(|passage| passage.delay().picos() / 1000));
+            let mut before = self.written.bytes;
+            let departures = self.unwritten().map(|passage| {
+                let bytes = passage.bytes - std::mem::replace(&mut before, passage.bytes);
+                (passage.leaves, bytes)
+            });
+            observer.sample_all(self.unwritten().map(|passage| passage.came), departures);
             let mut most = observer.max_queue;
             observer.queue_found.extend(std::iter::from_fn(|| {
                 let (.., queue) = self.next()?;
