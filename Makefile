@@ -89,7 +89,7 @@ test-web: playground
 		node --test --test-concurrency=1 --test-reporter=dot test/*.test.mjs; \
 	else echo "left out the tests of the playground: there is no node" >&2; fi
 
-# Senders and receivers that have the general way only do what is kept.
+# Senders, receivers and links that have the general way only do what is kept.
 general:
 	RUSTFLAGS='--cfg general' CARGO_TARGET_DIR=target/general cargo test --release --quiet \
 		-p narrows-scenario --test kept_texts

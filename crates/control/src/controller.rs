@@ -104,7 +104,7 @@ pub trait Controller: Send {
 
     /// Writes into `steer` how the law steers its sender: window, flight limit and pacing at once.
     // Returned, it would be copied by loads that span two of the stores before them, which wait
-    // until those have reached the cache: 3 % of Reno's time.
+    // until those have reached the cache.
     fn steer(&self, steer: &mut Steer) {
         steer.window = self.window();
         steer.flight_limit = self.flight_limit();

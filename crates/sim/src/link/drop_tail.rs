@@ -1,11 +1,11 @@
 //! A link like most: a drop-tail queue that holds so many packets, a transmitter of one rate, and a
 //! wire that only delays.
 //!
-//! A packet's departure is known when it comes, and so is whether it finds room: it does if the
-//! packet that came as many before it as the queue holds has left. It is only put down when a
-//! packet came and when it leaves. The books are written for many packets at once, which leaves a
-//! few instructions for each: when the ring is full, when a packet is dropped, when samples are
-//! looked at, and at the end. They say what those of an [`ArrivalLink`](super::ArrivalLink) would.
+//! A packet's departure is known when it comes, and so is whether it finds room: with room for n
+//! packets, it does if the n-th packet before it has left. Only when a packet came and when it
+//! leaves is put down. The books are written for many packets at once: when the ring is full, when
+//! a packet is dropped, when samples are looked at, and at the end. They say what those of an
+//! [`ArrivalLink`](super::ArrivalLink) would; built with `--cfg general`, there is only that.
 
 use super::{Books, Carried, LinkSettings};
 use crate::measured::Measured;
@@ -47,7 +47,7 @@ impl DropTailLink {
         }
         if self.passages.are_full() {
             self.write(measured);
-            self.passages.make_room();
+            self.passages.make_room(now);
         }
         let leaves = self.server.send(now, now, bytes);
         self.passages.put_down(now, leaves, bytes);
@@ -58,7 +58,7 @@ impl DropTailLink {
     #[inline(never)]
     fn drop(&mut self, now: Time, measured: &Measured) -> Carried {
         self.write(measured);
-        let (queue, counts) = (self.backlog(now), measured.contains(now));
+        let (queue, counts) = (self.passages.forget_left(now), measured.contains(now));
         self.books.arrivals += u64::from(counts);
         self.books.see(now, queue, counts);
         self.books.drop(now, counts);
@@ -78,12 +78,16 @@ impl DropTailLink {
             books.admit(came, counts, queue, leaves, measured);
             books.leave(came, counts, leaves, bytes, measured);
         }
-        books.carried = passages.carried.packets;
     }
 
-    /// What is queued or in transmission at `now`.
+    /// What is queued or in transmission at `now`, or when the latest packet came if that is later.
     pub(super) fn backlog(&self, now: Time) -> Backlog {
         self.passages.backlog(now)
+    }
+
+    /// Packets carried in the whole run.
+    pub(super) fn carried(&self) -> u64 {
+        self.passages.carried.packets
     }
 
     /// Takes the samples due by `now`.
@@ -129,7 +133,7 @@ struct Count {
 struct Passages {
     /// Each packet is in the place that its number has there; as many places as a power of two.
     ring: Box<[Passage]>,
-    /// Those that had left when that was last asked.
+    /// Those that had left when the last packet in the books came, or later.
     left: Count,
     /// Those that are in the books.
     written: Count,
@@ -186,10 +190,11 @@ impl Passages {
         !ties::arrival_comes_first(now, self.salt)
     }
 
-    /// Makes room for more, of which those that have left need none.
+    /// Makes room for more at `now`, of which those that have left need none; all are in the books.
     #[cold]
     #[inline(never)]
-    fn make_room(&mut self) {
+    fn make_room(&mut self, now: Time) {
+        self.forget_left(now);
         let (len, held) = (self.ring.len(), self.left.packets..self.carried.packets);
         if 2 * (held.end - held.start) as usize > len {
             let old = std::mem::replace(&mut self.ring, vec![Passage::NONE; 2 * len].into());
@@ -229,7 +234,7 @@ impl Passages {
         Some((passage, (passage.bytes - before) as u32, queue))
     }
 
-    /// Writes all that is not in the `books` into them, as [`DropTailLink::write`] would.
+    /// Writes all that is not in the `books` into them, if it came and leaves in the measured part.
     fn write_all(&mut self, books: &mut Books) {
         let new = self.carried.beyond(self.written);
         books.arrivals += new.packets;
@@ -254,7 +259,6 @@ impl Passages {
             observer.max_queue = most;
         }
         self.written = self.carried;
-        books.carried = self.carried.packets;
     }
 
     /// Those that are not in the books.
@@ -268,8 +272,22 @@ impl Passages {
         }
     }
 
-    /// What is queued or in transmission at `now`.
+    /// What is queued or in transmission at `now`, or when the latest packet came if that is later.
     fn backlog(&self, now: Time) -> Backlog {
+        let latest =
+            self.carried.packets.checked_sub(1).map(|last| self.ring[self.place(last)].came);
+        self.carried.beyond(self.left_by(latest.map_or(now, |came| now.max(came))))
+    }
+
+    /// Forgets those that have left by `now`, all of which are in the books; returns the others.
+    fn forget_left(&mut self, now: Time) -> Backlog {
+        debug_assert!(self.written.packets == self.carried.packets, "what is forgotten is written");
+        self.left = self.left_by(now);
+        self.carried.beyond(self.left)
+    }
+
+    /// Those that have left by `now`.
+    fn left_by(&self, now: Time) -> Count {
         let (mut left, mut end) = (self.left, self.carried.packets);
         while left.packets < end {
             let middle = left.packets.midpoint(end);
@@ -280,7 +298,7 @@ impl Passages {
                 end = middle;
             }
         }
-        self.carried.beyond(left)
+        left
     }
 }
 
@@ -311,6 +329,66 @@ mod tests {
     fn packet(bytes: u32) -> Travelling {
         let segment = Segment::data(0, Time::ZERO, bytes, Header::Data(DataHeader::default()));
         Travelling { segment, hop: 0, path: 0 }
+    }
+
+    /// Portions of exactly a ring and of more, which nobody looks at before the end.
+    #[test]
+    fn a_ring_that_is_full_is_written_whole() {
+        let measured = Measured { from: at(0), to: at(100_000_000) };
+        for (packets, gap, watch) in [256, 257, 3000]
+            .into_iter()
+            .flat_map(|packets| [2000, 1000, 900].map(|gap| (packets, gap)))
+            .flat_map(|(packets, gap)| {
+                let sampled = Watch::Samples(Duration::from_micros(5000));
+                [Watch::No, Watch::Histograms, sampled].map(|watch| (packets, gap, watch))
+            })
+        {
+            let settings =
+                LinkSettings { watch, ..LinkSettings::plain(rate_of(8_000_000), Duration::ZERO) };
+            let [mut short, mut general] = [Some(u64::MAX), None].map(|limit| {
+                let stream = Stream::new(7, 1, 2);
+                Link::<Travelling>::with_queue(&settings, limit, measured.from, stream)
+            });
+            for link in [&mut short, &mut general] {
+                for n in 0..packets {
+                    link.offer(at(n * gap), &mut packet(1000), &measured);
+                }
+                link.finish(&measured);
+            }
+            assert_eq!(short.summary(&measured), general.summary(&measured));
+            assert_eq!(format!("{:?}", short.series()), format!("{:?}", general.series()));
+            assert_eq!(short.carried(), packets);
+            let Link::DropTail(link) = short else { panic!("it is one") };
+            let queued = if gap < 1000 { packets as usize / 10 } else { 1 };
+            assert!(link.passages.ring.len() <= (4 * queued).max(256), "{packets} {gap}");
+        }
+    }
+
+    /// Whoever looks late, as the lab does, finds no more than there were.
+    #[test]
+    fn the_past_is_as_it_was_when_the_latest_packet_came() {
+        let measured = Measured { from: at(0), to: at(100_000_000) };
+        let settings = LinkSettings {
+            limit: Limit::Packets(10),
+            watch: Watch::Histograms,
+            ..LinkSettings::plain(rate_of(8_000_000), Duration::ZERO)
+        };
+        let mut links = [Some(10), None].map(|limit| {
+            let stream = Stream::new(7, 1, 2);
+            Link::<Travelling>::with_queue(&settings, limit, measured.from, stream)
+        });
+        for (start, step) in [(0, 1001), (90_000, 700)] {
+            for link in &mut links {
+                for n in 0..50 {
+                    link.offer(at(start + n * step), &mut packet(1000), &measured);
+                }
+            }
+            for past in (0..60).map(|n| at(start + n * step)) {
+                let [short, general] = links.each_mut().map(|link| link.backlog(past));
+                assert_eq!(short, general, "at {past}");
+                assert!(short.packets <= 10);
+            }
+        }
     }
 
     proptest! {

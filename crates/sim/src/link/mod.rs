@@ -2,8 +2,8 @@
 //! asks it when the transmitter is free: the simulation's events, or the clock of a machine.
 //!
 //! If the queue decides on arrival, a packet's departure is known as soon as it arrives
-//! ([`arrival`]). If it decides on departure, packets are held ([`departure`]) until the
-//! transmitter is free, and an event marks that time.
+//! ([`arrival`]; [`drop_tail`] for most links). If it decides on departure, packets are held
+//! ([`departure`]) until the transmitter is free, and an event marks that time.
 
 mod arrival;
 mod books;
@@ -193,8 +193,7 @@ impl<P: Cargo> Link<P> {
         Self::with_queue(settings, DropTailLink::limit_of(settings), warmup, stream)
     }
 
-    /// The same, with a queue that is no more than a drop-tail queue of so many packets, if they
-    /// are given.
+    /// The same; as a [`DropTailLink`] of `drop_tail` packets, if that is given.
     fn with_queue(
         settings: &LinkSettings,
         drop_tail: Option<u64>,
@@ -367,7 +366,7 @@ impl<P: Cargo> Link<P> {
     pub fn carried(&self) -> u64 {
         match self {
             Self::Plain(link) => link.carried,
-            Self::DropTail(link) => link.books.carried,
+            Self::DropTail(link) => link.carried(),
             Self::Arrival(link) => link.books.carried,
             Self::Departure(link) => link.books.carried,
         }
@@ -433,7 +432,8 @@ impl<P: Cargo> Link<P> {
         entrance.map_or(Vec::new(), |entrance| entrance.idle_lines().collect())
     }
 
-    /// The samples so far with their interval; `None` if none are taken.
+    /// The samples so far with their interval; `None` if none are taken. Before the end of the run
+    /// they are complete once [`look`](Self::look) has been called.
     pub fn series(&self) -> Option<(Duration, &LinkSeries)> {
         self.books()?.observer.as_ref()?.samples()
     }
