@@ -72,7 +72,7 @@ impl Fifo {
     #[inline]
     pub fn backlog(&mut self, now: Time) -> Backlog {
         while let Some(&(departure, bytes)) = self.departures.front()
-            && (departure < now || departure == now && self.has_left_at(now))
+            && ties::has_left(departure, now, self.salt)
         {
             self.backlog_bytes -= u64::from(bytes);
             self.departures.pop_front();
@@ -89,13 +89,6 @@ impl Fifo {
     /// True if a packet of `bytes` would still fit behind [`Self::backlog_then`].
     pub fn admits(&self, bytes: u32) -> bool {
         self.limit.admits(self.backlog_then(), bytes)
-    }
-
-    /// Whether a packet whose last bit leaves at `now` has left before another arrives.
-    #[cold]
-    #[inline(never)]
-    fn has_left_at(&self, now: Time) -> bool {
-        !ties::arrival_comes_first(now, self.salt)
     }
 
     /// What is queued at `now`, not counting the packet in transmission.

@@ -16,6 +16,12 @@ pub fn arrival_comes_first(at: Time, salt: u32) -> bool {
     lot(at, salt) >> 63 == 1
 }
 
+/// Whether a packet whose last bit leaves at `leaves` has left when another arrives at `now`.
+#[inline]
+pub fn has_left(leaves: Time, now: Time, salt: u32) -> bool {
+    leaves < now || leaves == now && !arrival_comes_first(now, salt)
+}
+
 /// The place of event number `index` among events of its kind at `at`: as fair as a lot, and
 /// different for each index below 2³⁰.
 pub fn place(at: Time, index: u32) -> u32 {

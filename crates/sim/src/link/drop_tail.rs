@@ -181,13 +181,7 @@ impl Passages {
     /// Whether a packet has left when another arrives at `now`.
     #[inline]
     fn has_left(&self, passage: &Passage, now: Time) -> bool {
-        passage.leaves < now || passage.leaves == now && self.has_left_at(now)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn has_left_at(&self, now: Time) -> bool {
-        !ties::arrival_comes_first(now, self.salt)
+        ties::has_left(passage.leaves, now, self.salt)
     }
 
     /// Makes room for more at `now`, of which those that have left need none; all are in the books.
