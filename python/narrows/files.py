@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from narrows.errors import Error
-from narrows.stamp import stamped
+from narrows.stamp import LARGEST_TEXT, stamped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 # How a folder of results was made, for `narrows again`; and who is writing it.
 MADE = "made.json"
 PROCESS = ".process"
-# A text that is larger is not read: no scenario and no record of one is.
-LARGEST_TEXT = 64 << 20
 # Linux's renameat2 (linux/fs.h, fcntl.h).
 _EXCHANGE = 2
 _AT_FDCWD = -100
@@ -267,7 +265,7 @@ class Output(Folder):
             raise FileExistsError(
                 f"{self.target} is not empty; name another folder, or use --force to replace it"
             )
-        listed = _listed(path / MADE)
+        listed = listed_in(path / MADE)
         if not listed:
             raise FileExistsError(
                 f"{self.target}/{MADE} does not list what narrows wrote; move the folder away, or "
@@ -296,6 +294,12 @@ class Output(Folder):
         shutil.rmtree(staging)
 
 
+def digest(file: Path) -> str:
+    """Return the SHA-256 of a file's contents."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def digests(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each file of a folder and those below it, by its path within."""
     found = {}
@@ -305,8 +309,7 @@ def digests(folder: Path) -> dict[str, str]:
         name = file.relative_to(folder).as_posix()
         if name in (MADE, PROCESS):
             continue
-        with file.open("rb") as stream:
-            found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
+        found[name] = digest(file)
     return found
 
 
@@ -325,7 +328,7 @@ def not_written(folder: Path, listed: dict[str, str]) -> list[str]:
     ]
 
 
-def _listed(record: Path) -> dict[str, str]:
+def listed_in(record: Path) -> dict[str, str]:
     """Return the digests that a folder's record lists; none if it is not a record."""
     try:
         files = json.loads(read_text(record))["files"]

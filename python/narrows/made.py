@@ -155,8 +155,10 @@ class Made:
                 raise ValueError(f"until: {given['until']} is not a criterion")
             until = (float(within), metric, int(most_seeds))
         told = {name: given[name] for name in ("kind", "seeds", "command", "version", "engine")}
-        also = {name: given.get(name, default) for name, default in (("files", {}), ("host", ""))}
-        return cls(cases=cases, until=until, **also, **told)
+        files, host = given.get("files", {}), given.get("host", "")
+        if not isinstance(files, dict):
+            raise ValueError(f"files: {str(files)[:60]!r} is not what narrows writes")
+        return cls(cases=cases, until=until, files=files, host=host, **told)
 
     @property
     def line(self) -> str:

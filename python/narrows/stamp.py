@@ -9,6 +9,8 @@ from collections.abc import Iterator
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # An international text with this keyword, compressed, without language or translation.
 KIND, HEAD = b"iTXt", b"narrows\0\1\0\0\0"
+# A text that is larger is not read: no scenario and no record of one is.
+LARGEST_TEXT = 64 << 20
 
 
 def stamped(picture: bytes, text: str) -> bytes:
@@ -50,6 +52,6 @@ def _text(chunk: bytes) -> str | None:
     if kind != KIND or not body.startswith(HEAD):
         return None
     try:
-        return zlib.decompress(body.removeprefix(HEAD)).decode()
+        return zlib.decompressobj().decompress(body.removeprefix(HEAD), LARGEST_TEXT).decode()
     except (zlib.error, UnicodeDecodeError):
         return None

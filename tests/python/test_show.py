@@ -54,6 +54,34 @@ def test_what_has_been_changed_is_said(narrows: Run, made: Path) -> None:
     assert done.returncode == 1 and "is not as it was written" in done.stdout
 
 
+def test_a_folder_is_as_it_was_written_or_not(narrows: Run, made: Path) -> None:
+    done = narrows("show", str(made))
+    assert done.returncode == 0 and done.stdout.endswith("as it was written\n")
+    (made / "flows.parquet").unlink()
+    (made / "mine.txt").write_text("mine")
+    done = narrows("show", str(made))
+    assert done.returncode == 1
+    assert [line.split()[0] for line in done.stdout.splitlines()[-2:]] == [
+        str(made / "flows.parquet"),
+        str(made / "mine.txt"),
+    ]
+
+
+@pytest.mark.parametrize("record", ["{", '{"files": ["a"]}', '{"files": {"a": 1}}', "[]"])
+def test_records_of_others_above_are_passed_over(
+    narrows: Run, made: Path, tmp_path: Path, record: str
+) -> None:
+    (tmp_path / "made.json").write_text(record)
+    away = shutil.copy(made / "comparison.png", tmp_path)
+    assert narrows("show", away).returncode == 0
+    assert narrows("show", str(made / "flows.parquet")).returncode == 0
+
+
+def test_a_bomb_is_no_record(made: Path) -> None:
+    picture = stamped((made / "comparison.png").read_bytes(), " " * (65 << 20))
+    assert len(stamp_of(picture) or "") <= 64 << 20
+
+
 def test_a_stamp_replaces_the_one_before_and_hurts_no_other_chunk(made: Path) -> None:
     picture = (made / "comparison.png").read_bytes()
     again = stamped(picture, "ünder")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from narrows.errors import Error
-from narrows.files import MADE
+from narrows.files import MADE, digest, listed_in, not_written
 from narrows.made import Made
 from narrows.stamp import stamp_of
 from narrows.terminal import put
@@ -14,9 +13,8 @@ from narrows.terminal import put
 
 def show(file: Path, scenarios: bool, as_json: bool) -> bool:
     """Print how a file was made; return whether it is as it was written."""
-    made, name = _record(file)
-    written = made.files.get(name) if name else None
-    same = written is None or written == hashlib.sha256(file.read_bytes()).hexdigest()
+    made, changed = _record(file)
+    same = not changed
     if as_json:
         put(made.to_json(made.files).rstrip())
         return same
@@ -26,24 +24,35 @@ def show(file: Path, scenarios: bool, as_json: bool) -> bool:
         put(f"scenario {number} of {len(made.cases)}{f': {told}' if told else ''}")
         if scenarios:
             put(text.rstrip())
-    if written:
-        put("as it was written" if same else f"{file} is not as it was written")
+    if changed is not None:
+        lines = [f"{name} is not as it was written" for name in changed]
+        put("\n".join(lines) or "as it was written")
     return same
 
 
-def _record(file: Path) -> tuple[Made, str]:
-    """Return the record of a file, and its name there; an empty one if no digest is known."""
+def _record(file: Path) -> tuple[Made, list[str] | None]:
+    """Return the record of a file or folder, and what has been changed; None if that is not known.
+
+    Folders above that hold no record, or one that does not list the file, are passed over.
+    """
     if file.is_dir():
-        return Made.load(file), ""
+        made = Made.load(file)
+        return made, [str(file / name) for name in _changed(file, made.files)]
     if not file.is_file():
         raise Error(f"{file}: there is no such file")
     for folder in file.absolute().parents:
         name = file.absolute().relative_to(folder).as_posix()
-        if (folder / MADE).is_file() and (made := Made.load(folder)).files.get(name):
-            return made, name
+        if (written := listed_in(folder / MADE).get(name)) is not None:
+            return Made.load(folder), [] if digest(file) == written else [str(file)]
     if (text := stamp_of(file.read_bytes())) is not None:
-        return Made.parse(text, file), ""
+        return Made.parse(text, file), None
     raise Error(
         f"{file}: it holds no record, and no {MADE} above lists it; a picture that -o has written "
         "holds one, and other files have it beside them"
     )
+
+
+def _changed(folder: Path, written: dict[str, str]) -> list[str]:
+    """Return the files of a folder that were changed, are new, or are missing."""
+    missing = [name for name in written if not (folder / name).is_file()]
+    return sorted([*not_written(folder, written), *missing])
