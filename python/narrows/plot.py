@@ -707,13 +707,9 @@ def overlay(result: Result, solved: Fluid) -> Figure:
     """
     figure, axes = panels(2, 1, width=8.0, height=2.6)
     (above,), (below,) = axes
-    # Flows are numbered group by group.
-    ends = [int(end) for end in solved.flows.cumsum()]
-    for number, (first, end) in enumerate(zip([0, *ends], ends, strict=False)):
-        own = result.flow_series["flow"].is_between(first, end - 1)
-        series = result.flow_series.filter(own).select("time", "window")
-        mean = series.group_by("time").mean().sort("time")
-        colour, cc = f"C{number}", escaped(str(result.flows["cc"][first]))
+    for number, series in enumerate(shown.by_group(result, result.flow_series)):
+        mean = series.select("time", "window").group_by("time").mean().sort("time")
+        colour, cc = f"C{number}", escaped(str(result.groups["cc"][number]))
         above.plot(mean["time"], mean["window"], lw=0.9, color=colour, label=f"{cc}, packets")
         above.plot(solved.time, solved.windows[:, number], "--", color=colour, label=f"{cc}, fluid")
     link = result.link_series.filter(link=0)

@@ -303,6 +303,13 @@ def group_of_flow(result: Result) -> list[int]:
     return [group for group, count in enumerate(result.groups["flows"]) for _ in range(count)]
 
 
+def by_group(result: Result, rows: pl.DataFrame) -> list[pl.DataFrame]:
+    """Return the rows of each group of flows, which are numbered group by group."""
+    ends = [int(end) for end in result.groups["flows"].cum_sum()]
+    pairs = zip([0, *ends], ends, strict=False)
+    return [rows.filter(rows["flow"].is_between(first, end - 1)) for first, end in pairs]
+
+
 def bottlenecks(result: Result) -> list[int]:
     """Return the links that packets are lost, marked or queued at: the bottleneck and others."""
     links = result.links

@@ -217,3 +217,74 @@ def test_bbr_beside_losses() -> None:
     assert many == pytest.approx([0.972, 0.968, 0.830, 0.644, 0.539, 0.463, 0.376], abs=6e-4)
     with pytest.raises(ValueError, match="less than a BDP"):
         mixtures.of_bbr(10, 33, 1, 0.04)
+
+
+@pytest.mark.parametrize("ratio", [-0.9, -0.5, 0.0, 0.5, 0.99])
+def test_a_loop_is_unstable_just_above_its_critical_gain(ratio: float) -> None:
+    gain = stability.critical_gain(ratio)
+    below, over = (
+        delay.rightmost([-ratio * g, -g], [0, 1]).real for g in (0.97 * gain, 1.03 * gain)
+    )
+    assert below < 0 < over
+    assert stability.critical_gain(-1.5) == 0 and delay.rightmost([1.5, -1.0], [0, 1]).real > 0
+
+
+RTT = 0.1
+
+
+def _rests(law: fluid.Law, loss: float) -> float:
+    """Return the window at which a law rests over a link that loses the same of any load."""
+    link = Small(1e4, lambda _: loss)
+    solved = fluid.integrate([Group(law, RTT, 1, 20.0)], link, 200.0)
+    assert np.ptp(solved.windows[-100:, 0]) < 1e-4 * solved.windows[-1, 0]
+    return float(solved.windows[-1, 0])
+
+
+@pytest.mark.parametrize(
+    ("law", "loss", "response_of", "apart"),
+    [
+        (fluid.reno(), 1e-3, response.square_root, 0.16),
+        (fluid.highspeed(), 1e-4, response.highspeed, 0.18),
+        (fluid.scalable(), 1e-3, response.scalable, 0.08),
+        (fluid.ltcp(), 1e-4, response.ltcp, 0.05),
+        (fluid.etcp(), 0.02, lambda p: response.etcp(p / (1 - p)), 1e-3),
+        (fluid.EtcpRate(RTT), 0.02, lambda p: RTT * response.etcp(p / (1 - p)), 1e-3),
+    ],
+    ids=["reno", "highspeed", "scalable", "ltcp", "etcp", "etcp rate"],
+)
+def test_laws_rest_near_their_response_functions(
+    law: fluid.Law, loss: float, response_of: Callable[[float], Any], apart: float
+) -> None:
+    """The functions take the mean of a sawtooth, fluid models the point of rest."""
+    assert _rests(law, loss) == pytest.approx(float(response_of(loss)), rel=apart)
+
+
+def test_htcp_rests_where_its_equations_say() -> None:
+    loss, law = 1e-3, fluid.Htcp()
+    window = _rests(law, loss)
+    late = RTT / (window * loss) - 1
+    alpha = 1 + 10 * late + late * late / 4 if late > 0 else 1.0
+    assert window == pytest.approx(math.sqrt(2 * alpha * (1 - loss) / loss), rel=1e-4)
+
+
+def test_red_settles_where_its_mean_queue_loses_what_reno_needs() -> None:
+    link = fluid_queues.Red(1000.0, 300.0, least=20.0, most=120.0, largest=0.1, weight=0.002)
+    solved = fluid.integrate([Group(fluid.reno(), RTT, 10, 5.0)], link, 200.0)
+    queue, loss, window = solved.queue[-1], solved.loss[-1], solved.windows[-1, 0]
+    assert loss == pytest.approx(0.1 * (queue - 20) / 100, rel=1e-3)
+    assert window == pytest.approx(math.sqrt(2 * (1 - loss) / loss), rel=1e-3)
+    assert 10 * window == pytest.approx(1000 * RTT + queue, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: fluid_queues.Red(1000.0, 300.0, least=15.0, most=15.0), "most"),
+        (lambda: fluid_queues.Red(1000.0, 300.0, largest=1.1), "largest"),
+        (lambda: fluid_queues.Red(1000.0, 300.0, weight=1.0), "weight"),
+        (lambda: fluid_queues.Threshold(1000.0, 300.0, mark=301.0), "mark"),
+    ],
+)
+def test_queues_check_their_bounds(make: Callable[[], Any], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        make()

@@ -26,10 +26,13 @@ def test_losses_are_the_formulas(narrows: Run) -> None:
 
 
 def test_the_paper_b_is_stable_and_a_tenth_of_it_is_not(narrows: Run) -> None:
-    found = rows(narrows, "stability", "--cc", "etcp,etcp:b=2.5", "--buffer", "20p")
+    laws = "etcp,etcp:b=2.5,etcp:b=2.5:p0=0.02"
+    found = rows(narrows, "stability", "--cc", laws, "--buffer", "20p")
     margins = {(row["law"], row["queue"]): row["margin"] for row in found}
     assert margins["etcp", "M/D/1/B"] == pytest.approx(1.63, abs=0.01)
     assert margins["etcp:b=2.5", "M/D/1/B"] == pytest.approx(0.163, abs=0.001)
+    more_lost = "etcp:b=2.5:p0=0.02", "M/D/1/B"
+    assert margins[more_lost] > 1.1 * margins["etcp:b=2.5", "M/D/1/B"]
 
 
 def test_packets_share_as_predicted(narrows: Run) -> None:
@@ -40,6 +43,8 @@ def test_packets_share_as_predicted(narrows: Run) -> None:
     assert etcp["packets' share"] == pytest.approx(etcp["share"], abs=0.03)
     [alone, _] = rows(narrows, "shares", "--cc", "4*etcp/4*reno", *link[:-1], "0")
     assert "packets' share" not in alone and alone["share"] == etcp["share"]
+    [half, _] = rows(narrows, "shares", "--cc", "4*etcp/4*reno", *link[:-1], "0.5")
+    assert "packets' share" in half
 
 
 def test_a_fluid_model_is_drawn_over_packets(narrows: Run, tmp_path: Path) -> None:

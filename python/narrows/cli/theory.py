@@ -43,7 +43,7 @@ def stability(
     buffer: Buffer = "20p",
     flows: Annotated[int, typer.Option(help="Equal flows on the link.", min=1)] = 1,
     cc: Annotated[
-        str, typer.Option(help="Laws, between commas; settings as in etcp:b=10.")
+        str, typer.Option(help="Laws, between commas; settings as in etcp:b=10:p0=0.02.")
     ] = "reno,compound,scalable,highspeed,ltcp,etcp",
     json_: Json = False,
 ) -> None:

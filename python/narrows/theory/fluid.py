@@ -101,8 +101,10 @@ def highspeed() -> Window:
 
 
 def ltcp(beta: float = 0.15, w_t: float = 50.0) -> Window:
-    """Return LTCP: K(w)/w, β·w, with K layers (Bhandarkar, Jain, Reddy, §III)."""
-    return Window(lambda w: float(ltcp_layer(w, w_t)) / w, lambda w: beta * w)
+    """Return LTCP: K(w)/w, β·w, with K layers; Reno below W_T (Bhandarkar, Jain, Reddy, §III)."""
+    return Window(
+        lambda w: float(ltcp_layer(w, w_t)) / w, lambda w: beta * w if w >= w_t else w / 2
+    )
 
 
 def etcp(b: float = 25.0, p0: float = 0.01) -> Window:

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from narrows.theory.bursts import batch_loss
-from narrows.theory.domain import above, whole
+from narrows.theory.domain import above, whole, within
 from narrows.theory.queue import mm1b_loss
 from narrows.types import Floats
 
@@ -164,10 +164,15 @@ class Threshold(DropTail):
     Parameters
     ----------
     mark
-        K in packets, at least 0.
+        K in packets, from 0 to the buffer.
     """
 
     mark: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the bounds."""
+        super().__post_init__()
+        within("mark", self.mark, 0, self.buffer)
 
     def loss(self, state: Floats, load: float) -> float:
         """Return 1 above the threshold."""
@@ -181,17 +186,25 @@ class Red(DropTail):
     Parameters
     ----------
     least, most
-        Thresholds of the mean queue, in packets.
+        Thresholds of the mean queue in packets, from 0 and above `least`.
     largest
-        p_max.
+        p_max, above 0 and at most 1.
     weight
-        w_q, the weight of a packet in the mean; K = −C·ln(1 − w_q).
+        w_q, the weight of a packet in the mean, above 0 and below 1; K = −C·ln(1 − w_q).
     """
 
     least: float = 5.0
     most: float = 15.0
     largest: float = 0.1
     weight: float = 0.002
+
+    def __post_init__(self) -> None:
+        """Check the bounds."""
+        super().__post_init__()
+        within("least", self.least, 0, math.inf)
+        above("most", self.most, self.least)
+        above("largest", self.largest, 0, 1)
+        above("weight", self.weight, 0, 1 - 1e-12)
 
     def start(self) -> Floats:
         """Return an empty queue, and its mean."""

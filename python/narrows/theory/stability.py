@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from narrows.theory.delay import rightmost
-from narrows.theory.domain import above, within
+from narrows.theory.domain import above
 from narrows.theory.fluid import Window, etcp
 from narrows.theory.queue import elasticity
 
@@ -28,17 +28,17 @@ def critical_gain(ratio: float) -> float:
     Parameters
     ----------
     ratio
-        a/g, at least 0.
+        a/g; negative if the loop without delay departs by itself.
 
     Returns
     -------
     float
-        arccos(−a/g)/√(1 − (a/g)²); infinite from a = g on.
+        arccos(−a/g)/√(1 − (a/g)²); infinite from a = g on, 0 up to a = −g.
 
     Raises
     ------
     ValueError
-        If the ratio is negative or no number.
+        If the ratio is NaN.
 
     References
     ----------
@@ -47,11 +47,14 @@ def critical_gain(ratio: float) -> float:
 
     Examples
     --------
-    >>> round(critical_gain(0.0), 6), round(critical_gain(0.2), 6), critical_gain(1.0)
-    (1.570796, 1.808697, inf)
+    >>> [round(critical_gain(ratio), 6) for ratio in (-1.0, -0.5, 0.0, 0.2, 1.0)]
+    [0.0, 1.209200, 1.570796, 1.808697, inf]
     """
-    within("ratio", ratio, 0, np.inf)
-    return math.acos(-ratio) / math.sqrt(1 - ratio * ratio) if ratio < 1 else math.inf
+    if math.isnan(ratio):
+        raise ValueError("ratio: nan is no ratio")
+    if abs(ratio) >= 1:
+        return math.inf if ratio > 0 else 0.0
+    return math.acos(-ratio) / math.sqrt(1 - ratio * ratio)
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Loop:
     loss
         Share of packets lost.
     load
-        ρ; NaN if the window was given, not the link.
+        ρ.
     elasticity
         E.
     gain
@@ -84,7 +87,7 @@ class Loop:
     @property
     def margin(self) -> float:
         """Return by what factor the gain may still rise; below 1 if the loop is unstable."""
-        return float(critical_gain(max(self.damping, 0.0) / self.gain) / self.gain)
+        return critical_gain(self.damping / self.gain) / self.gain
 
     @property
     def is_stable(self) -> bool:
@@ -107,7 +110,7 @@ def loop_at(law: Window, window: float, load: float, elastic: float) -> Loop:
     window
         The window of each in packets, above 0.
     load
-        ρ, or NaN.
+        ρ.
     elastic
         E.
 

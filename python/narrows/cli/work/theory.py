@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from rich.table import Table
 
 from narrows import _core
@@ -22,6 +21,7 @@ from narrows.made import Made
 from narrows.networks import dumbbell
 from narrows.results import Result, run
 from narrows.scenario import Scenario
+from narrows.shown import by_group
 from narrows.terminal import console, put
 from narrows.theory import fluid, mixtures, response, stability
 from narrows.theory.bursts import batch_loss
@@ -119,7 +119,7 @@ def losses(load: str, buffer: int, burst: int, as_json: bool) -> None:
 
 
 def law_of(text: str) -> fluid.Law:
-    """Return the fluid law of a name with settings, like etcp:b=10.
+    """Return the fluid law of a name with settings, like etcp:b=10:p0=0.02.
 
     Examples
     --------
@@ -131,14 +131,10 @@ def law_of(text: str) -> fluid.Law:
         known = ", ".join(fluid.LAWS)
         raise Error(f'--cc: there is no fluid model of "{name}"; known: {known}')
     try:
-        given = {key: float(value) for key, _, value in _pairs(settings)}
-        return fluid.LAWS[name](**given)
+        pairs = [part.partition("=") for part in settings.split(":") if part]
+        return fluid.LAWS[name](**{key: float(value) for key, _, value in pairs})
     except (TypeError, ValueError):
         raise Error(f'--cc: "{settings}" are no settings of {name}\'s fluid model') from None
-
-
-def _pairs(settings: str) -> list[tuple[str, str, str]]:
-    return [part.partition("=") for part in settings.split(",") if part]
 
 
 def stable(wire: Wire, flows: int, cc: str, as_json: bool) -> None:
@@ -194,25 +190,16 @@ def _etcp(p: float) -> float:
 
 
 def mixed(wire: Wire, cc: str, duration: str, seed: int, as_json: bool) -> None:
-    """Print the shares of a mixture, by theory and by packets."""
+    """Print the shares of a mixture, by theory and, if it lasts at all, by packets."""
     groups = mixture(cc, flows_of([cc]))
     rows = _predicted(wire, groups)
-    if not duration.startswith("0"):
+    if _core.seconds("--duration", duration):
         result = run(wire.scenario(groups, duration), seed=seed)
         whole = np.sum(result.flows["goodput"].to_numpy())
-        for row, flows in zip(rows, _by_group(result, groups), strict=True):
+        for row, flows in zip(rows, by_group(result, result.flows), strict=True):
             row["packets' share"] = float(np.sum(flows["goodput"].to_numpy()) / whole)
             row["packets' loss"] = float(np.mean(flows["loss_rate"].to_numpy()))
     _print(rows, as_json)
-
-
-def _by_group(result: Result, groups: Sequence[tuple[str, int]]) -> list[pl.DataFrame]:
-    """Return the flows of each group, which are numbered in its order."""
-    ends = np.cumsum([count for _, count in groups]).tolist()
-    return [
-        result.flows.filter(result.flows["flow"].is_between(first, end - 1))
-        for first, end in zip([0, *ends[:-1]], ends, strict=True)
-    ]
 
 
 def _predicted(wire: Wire, groups: Sequence[tuple[str, int]]) -> list[dict[str, Any]]:
@@ -266,20 +253,9 @@ def flow(
     from narrows import plot
 
     groups = mixture(cc, flows_of([cc]))
-    laws = [(law_of(law), count) for law, count in groups]
-    for law, _ in groups:
-        name = law.partition(":")[0]
-        if name not in [known for known, *_ in _core.controllers()]:
-            raise Error(f'--cc: "{name}" has a fluid model and no packets here; try reno')
-        if name == "dctcp" and not wire.mark:
-            raise Error("--cc: dctcp answers to marks; add --mark 20p")
-        if name != "dctcp" and wire.mark:
-            raise Error(f"--mark: {name}'s fluid model would cut for each mark of a round trip")
-    first = [min(max(0.5 * wire.bdp / flows_of([cc]), 1.0), 64.0)] * len(laws)
-    shares = [
-        fluid.Group(law, wire.seconds, count, window)
-        for (law, count), window in zip(laws, first, strict=True)
-    ]
+    _check(wire, [law for law, _ in groups])
+    first = min(max(0.5 * wire.bdp / flows_of([cc]), 1.0), 64.0)
+    shares = [fluid.Group(law_of(law), wire.seconds, count, first) for law, count in groups]
     link = _link(wire)
     scenario = wire.scenario(groups, duration)
     seconds, warmup = scenario.checked.times()
@@ -294,6 +270,19 @@ def flow(
         if folder:
             folder.data("fluid.png", plot.png(plot.overlay(result, solved)))
             finish(folder, Made("theory", [({}, scenario.to_toml())], [seed]), as_json)
+
+
+def _check(wire: Wire, laws: Sequence[str]) -> None:
+    """Fail if a law has no fluid model or no packets, or does not answer as the link signals."""
+    for law in laws:
+        law_of(law)
+        name = law.partition(":")[0]
+        if name not in [known for known, *_ in _core.controllers()]:
+            raise Error(f'--cc: "{name}" has a fluid model and no packets here; try reno')
+        if name == "dctcp" and not wire.mark:
+            raise Error("--cc: dctcp answers to marks; add --mark 20p")
+        if name != "dctcp" and wire.mark:
+            raise Error(f"--mark: {name}'s fluid model would cut for each mark of a round trip")
 
 
 def _link(wire: Wire) -> Link:
@@ -313,8 +302,7 @@ def _means(
     later = solved.time >= warmup
     series = result.flow_series.filter(result.flow_series["time"] >= warmup)
     rows = []
-    for number, flows in enumerate(_by_group(result, groups)):
-        own = series.filter(series["flow"].is_in(flows["flow"].implode()))
+    for number, own in enumerate(by_group(result, series)):
         means = solved.windows[later, number].mean(), np.mean(own["window"].to_numpy())
         row = {"of": f"window of {groups[number][0]}", "fluid": float(means[0])}
         rows.append(row | {"packets": float(means[1])})
