@@ -11,8 +11,9 @@ from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, stated
-from narrows_papers.etcp.setup import averaged, later, scenario, variation, with_rate
+from narrows_papers.etcp.setup import later, scenario, variation, with_rate
 from narrows_papers.registry import Finding, experiment
+from narrows_papers.series import averaged
 
 # With rates, what the buffer of 20 packets is held against is b·RTT: 25 with b = 250 and 100 ms.
 LAWS = {"window law": "etcp:b=25", "rate law": "etcp-rate:b=250"}

@@ -11,7 +11,6 @@ from narrows_papers.bench import Bench, bottleneck
 from narrows_papers.claims import above, below, near
 from narrows_papers.etcp.setup import (
     P0,
-    averaged,
     later,
     loss_of,
     mean,
@@ -23,6 +22,7 @@ from narrows_papers.etcp.setup import (
 )
 from narrows_papers.etcp.single import SECONDS, dynamics
 from narrows_papers.registry import Finding, experiment
+from narrows_papers.series import averaged
 
 LARGE_MBPS = [10, 50, 100, 250, 500, 1000]
 LARGE_RTTS = [100, 200]

@@ -14,7 +14,6 @@ from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, above, below, near, stated
 from narrows_papers.etcp.setup import (
     all_windows,
-    averaged,
     draw_band,
     draw_loss,
     later,
@@ -25,6 +24,7 @@ from narrows_papers.etcp.setup import (
     with_rate,
 )
 from narrows_papers.registry import Finding, experiment
+from narrows_papers.series import averaged
 
 # Figure 13: five links; connection 1 over all, connection 2 over three, six over one each.
 PATHS = [(1, 5), (2, 4), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (1, 1)]

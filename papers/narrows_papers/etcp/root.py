@@ -10,8 +10,9 @@ from narrows.plot import panels
 from narrows.theory.response import etcp, etcp_sqrt
 from narrows_papers.bench import Bench, bottleneck
 from narrows_papers.claims import Claim, above, below, near, stated
-from narrows_papers.etcp.setup import P0, averaged, later, scenario, variation
+from narrows_papers.etcp.setup import P0, later, scenario, variation
 from narrows_papers.registry import Finding, experiment
+from narrows_papers.series import averaged
 
 NAMES = {"etcp": "W = 2/(p − p0)", "etcp-sqrt": "W = √(2/(p − p0))"}
 BALANCES = {"etcp": "p·W/(2 + p0·W)", "etcp-sqrt": "p·W²/(2 + p0·W²)"}

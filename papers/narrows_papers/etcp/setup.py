@@ -11,6 +11,7 @@ from narrows.scenario import Scenario
 from narrows.types import Floats
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, below
+from narrows_papers.series import averaged
 
 PACKET_BITS = 1040 * 8
 P0 = 0.01
@@ -89,13 +90,6 @@ def mean(frame: pl.DataFrame, column: str) -> float:
 def loss_of(link: pl.DataFrame) -> float:
     """Return losses over arrivals of the whole frame."""
     return float(link["drops"].sum()) / float(link["arrivals"].sum())
-
-
-def averaged(values: Any, samples: int) -> Floats:
-    """Return the means of consecutive groups of samples, for figures and measures of stability."""
-    array = np.asarray(values, dtype=np.float64)
-    rows = len(array) // samples
-    return np.asarray(array[: rows * samples].reshape(rows, samples).mean(axis=1))
 
 
 def variation(values: Any) -> float:

@@ -16,6 +16,7 @@ from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, below, ours, stated
 from narrows_papers.etcp.setup import P0
 from narrows_papers.registry import Finding, experiment
+from narrows_papers.series import each_run, over_poisson
 
 FLOWS, MEGABITS, RTT_MS = 4, 400, 100
 BITS = 12_000
@@ -50,11 +51,8 @@ def stability(bench: Bench) -> Finding:
 
     sweep = bench.sweep(at, buffer=BUFFERS, b=BS, seeds=bench.seeds(SEEDS), series=True)
     keys = ["buffer", "b", "seed"]
-    rows = [
-        dict(zip(keys, key, strict=True)) | {"deviation": _deviation(group)}
-        for key, group in sweep.link_series.group_by(keys, maintain_order=True)
-    ]
-    table = pl.DataFrame(rows).group_by("buffer", "b", maintain_order=True)
+    runs = each_run(sweep.link_series, keys, lambda run: {"deviation": _deviation(run)})
+    table = runs.group_by("buffer", "b", maintain_order=True)
     means = table.agg(pl.col("deviation").mean()).sort("buffer", "b")
     found = {buffer: _least(means, buffer) for buffer in BUFFERS}
     claims = [
@@ -66,8 +64,7 @@ def stability(bench: Bench) -> Finding:
         f"{FLOWS} connections over {MEGABITS} Mbps and {RTT_MS} ms, exponential gaps, {SEEDS} "
         "seeds: the deviation of the arrivals of a round trip over that of Poisson's. Equal "
         "packets at random see M/D/1/B, whose elasticity grows no further than 1/p0: 1.25·B, the "
-        f"paper's rule, is 42 times too much for a bandwidth-delay product of {BDP} packets, and "
-        "with b fairness takes longer in proportion."
+        f"paper's rule, is 42 times too much for a bandwidth-delay product of {BDP} packets."
     )
     return Finding(claims, {"deviation": means, "least": _table(found)}, _figure(means), note)
 
@@ -76,10 +73,7 @@ def _deviation(link: pl.DataFrame) -> float:
     rows = link.filter(
         (pl.col("link") == 0) & (pl.col("time") > WARMUP / SECONDS * pl.col("time").max())
     )
-    arrivals = rows["arrivals"].to_numpy().astype(np.float64)
-    trips = len(arrivals) // SAMPLES_A_TRIP
-    sums = arrivals[: trips * SAMPLES_A_TRIP].reshape(trips, SAMPLES_A_TRIP).sum(axis=1)
-    return float(sums.std() / math.sqrt(sums.mean()))
+    return over_poisson(rows["arrivals"], SAMPLES_A_TRIP)
 
 
 def _least(means: pl.DataFrame, buffer: int) -> float:
@@ -105,7 +99,7 @@ def _table(found: dict[int, float]) -> pl.DataFrame:
         {
             "buffer": buffer,
             "packets": least,
-            "M/D/1/B": _line(buffer),
+            "line": _line(buffer),
             "power": least_b(power_loss(buffer), SHARE),
         }
         for buffer, least in found.items()
@@ -155,7 +149,7 @@ def _figure(means: pl.DataFrame) -> Any:
     figure.colorbar(drawn, label="log₁₀ deviation over Poisson's")
     small = np.unique(np.geomspace(5, 1000, 25).astype(int)).tolist()
     ax.plot(small, [least_b(power_loss(b), SHARE) for b in small], "k:", lw=1, label="ρ^B")
-    ax.plot(small, [_line(b) for b in small], "k-", lw=1, label="M/D/1/B")
+    ax.plot(small, [_line(b) for b in small], "k-", lw=1, label="M/D/1/B; 1 − 1/ρ from 1000")
     ax.plot(small, small, "r--", lw=0.9, label="b = B (Vinnicombe, ρ^B)")
     ax.axhline(1 / P0, color="b", ls="--", lw=0.9, label="b = 1/p0")
     ax.set(xscale="log", yscale="log", xlabel="buffer (packets)", ylabel="b", ylim=(1.7, 260))

@@ -10,8 +10,9 @@ from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows_papers.bench import Bench, bottleneck
 from narrows_papers.claims import Claim, stated
-from narrows_papers.etcp.setup import P0, averaged, packets_a_second, scenario, with_rate
+from narrows_papers.etcp.setup import P0, packets_a_second, scenario, with_rate
 from narrows_papers.registry import Finding, experiment
+from narrows_papers.series import averaged
 
 STARTS = {"first loss": "loss", "RTT's rise": "delay"}
 MEGABITS, RTTS = [10, 100, 1000], [100, 200]

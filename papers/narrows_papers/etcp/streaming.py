@@ -12,8 +12,9 @@ from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, ranked, stated
-from narrows_papers.etcp.setup import PEERS, averaged, later, scenario, variation
+from narrows_papers.etcp.setup import PEERS, later, scenario, variation
 from narrows_papers.registry import Finding, experiment
+from narrows_papers.series import averaged
 
 STREAMS = "E-TCP, unreliable"
 SENDERS: dict[str, dict[str, Any]] = {

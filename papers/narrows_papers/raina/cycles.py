@@ -15,6 +15,7 @@ from narrows.theory.stability import one_link
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, above, below, ours, ranked
 from narrows_papers.registry import Finding, experiment
+from narrows_papers.series import each_run, over_poisson
 
 # 60 flows over 100 Mbps: a bandwidth-delay product is 833 packets at 100 ms.
 FLOWS, MEGABITS, BITS = 60, 100, 12_000
@@ -56,11 +57,7 @@ def cycles(bench: Bench) -> Finding:
         series=True,
     )
     keys = ["rtt", "buffer", "pacing", "seed"]
-    rows = [
-        dict(zip(keys, key, strict=True)) | _swings(group, int(key[0]))
-        for key, group in sweep.link_series.group_by(keys, maintain_order=True)
-    ]
-    table = pl.DataFrame(rows).join(
+    table = each_run(sweep.link_series, keys, _swings).join(
         sweep.runs.select(*keys, "utilisation", "loss_rate", "delay_p99"), on=keys
     )
     claims = [
@@ -77,8 +74,7 @@ def cycles(bench: Bench) -> Finding:
         "have edges and a core. Small is 15 packets, intermediate 100, large 833, a "
         f"bandwidth-delay product at 100 ms. {SEEDS} seeds. The linear loop swings with a period "
         "of four round trips where it becomes unstable; its gain in the intermediate buffer is "
-        "four times that, and packets swing with a period of six, as windows of 14 packets fall "
-        "together."
+        "four times that, and packets swing with a period of six."
     )
     return Finding(claims, {"swings": table}, _figure(sweep.link_series), note)
 
@@ -88,15 +84,13 @@ def _later(link: pl.DataFrame) -> Any:
     return rows["arrivals"].to_numpy().astype(np.float64)
 
 
-def _swings(link: pl.DataFrame, rtt: int) -> dict[str, float]:
+def _swings(link: pl.DataFrame) -> dict[str, float]:
     """Return by how much more than Poisson's the arrivals of a round trip vary, and the cycle."""
     arrivals = _later(link)
-    rows = len(arrivals) // SAMPLES_A_TRIP
-    trips = arrivals[: rows * SAMPLES_A_TRIP].reshape(rows, SAMPLES_A_TRIP).sum(axis=1)
     frequency, power = _spectrum(arrivals)
     inside = (frequency > CYCLE[0]) & (frequency < CYCLE[1])
     return {
-        "variation": float(trips.std() / np.sqrt(trips.mean())),
+        "variation": over_poisson(arrivals, SAMPLES_A_TRIP),
         "cycle": float(power[inside].mean()),
     }
 
@@ -125,7 +119,7 @@ def _swing_less(table: pl.DataFrame, rtt: int) -> Claim:
 
 
 def _cycle(table: pl.DataFrame) -> list[Claim]:
-    """Claim a limit cycle of four round trips where theory has one, and none in a small buffer."""
+    """Claim a limit cycle of three to seven round trips, and none in a small buffer."""
     peaks = {
         name: float(np.mean(_of(table, "cycle", rtt=100, buffer=name, pacing="none")))
         for name in BUFFERS

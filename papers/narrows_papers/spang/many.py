@@ -14,6 +14,7 @@ from narrows.scenario import Scenario
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, stated
 from narrows_papers.registry import Finding, experiment
+from narrows_papers.series import each_run
 from narrows_papers.spang.setup import (
     ASSUMED,
     BDP,
@@ -49,12 +50,12 @@ def many_flows(bench: Bench) -> Finding:
         at, law=list(LAWS), flows=FLOWS, buffer=BUFFERS, seeds=bench.seeds(SEEDS), series=True
     )
     keys = ["law", "flows", "buffer", "seed"]
-    rows = [
-        dict(zip(keys, key, strict=True))
-        | {"low": worst_windows(group), "queue": lowest_queue(group)}
-        for key, group in sweep.link_series.group_by(keys, maintain_order=True)
-    ]
-    table = pl.DataFrame(rows).group_by(keys[:3], maintain_order=True)
+    runs = each_run(
+        sweep.link_series,
+        keys,
+        lambda run: {"low": worst_windows(run), "queue": lowest_queue(run)},
+    )
+    table = runs.group_by(keys[:3], maintain_order=True)
     means = table.agg(pl.col("low").mean(), pl.col("queue").mean())
     never_empty = _least(means, lambda row: row["queue"] > 2)
     full = _least(means, lambda row: row["low"] >= FULL)

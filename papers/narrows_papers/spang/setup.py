@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from narrows.scenario import Scenario
-from narrows.types import Floats
 from narrows_papers.bench import Bench
+from narrows_papers.series import averaged
 
 # Packets of 9000 bytes in a bandwidth-delay product, as the authors count.
 BDP = 166
@@ -32,18 +32,24 @@ ASSUMED = (
 
 
 def scenario(
-    bench: Bench, law: str, flows: int, buffer: int, sample: str = "2ms", **more: Any
+    bench: Bench,
+    law: str,
+    flows: int,
+    buffer: int,
+    *,
+    sample: str = "2ms",
+    flow: Mapping[str, Any] | None = None,
+    **dumbbell: Any,
 ) -> Scenario:
-    """Return `flows` flows of a law over a buffer in packets."""
+    """Return `flows` flows of a law, with settings of their own, over a buffer in packets."""
     link = {"rate": "10Gbps", "rtt": "1.195ms", "buffer": f"{buffer}p", "access_rate": "20Gbps"}
-    flow = {"cc": LAWS[law], "count": flows, **more.pop("flow", {})}
     return Scenario(
         duration=bench.seconds(SECONDS),
         warmup=bench.seconds(WARMUP * SECONDS),
         sample=sample,
         packet="9000B",
-        dumbbell=link | more,
-        flows=[flow],
+        dumbbell=link | dumbbell,
+        flows=[{"cc": LAWS[law], "count": flows} | dict(flow or {})],
     )
 
 
@@ -64,10 +70,7 @@ def measured(link: pl.DataFrame) -> pl.DataFrame:
 
 def worst_windows(link: pl.DataFrame) -> float:
     """Return the 10th percentile of the utilisation of 20 ms."""
-    values: Floats = measured(link)["utilisation"].to_numpy()
-    rows = len(values) // SAMPLES_OF_20_MS
-    means = values[: rows * SAMPLES_OF_20_MS].reshape(rows, SAMPLES_OF_20_MS).mean(axis=1)
-    return float(np.quantile(means, 0.1))
+    return float(np.quantile(averaged(measured(link)["utilisation"], SAMPLES_OF_20_MS), 0.1))
 
 
 def lowest_queue(link: pl.DataFrame) -> float:

@@ -13,6 +13,7 @@ from narrows.scenario import Scenario
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, above, stated
 from narrows_papers.registry import Finding, experiment
+from narrows_papers.series import each_run
 from narrows_papers.spang.setup import ASSUMED, LAWS, WARMUP, scenario
 
 FLOWS = [4, 8, 16, 32, 64]
@@ -69,11 +70,8 @@ def together(bench: Bench) -> Finding:
 
     sweep = bench.sweep(at, law=laws, flows=FLOWS, seeds=bench.seeds(SEEDS), series=True)
     keys = ["law", "flows", "seed"]
-    rows = [
-        dict(zip(keys, key, strict=True)) | {"together": _in_bins(group)}
-        for key, group in sweep.flow_series.group_by(keys, maintain_order=True)
-    ]
-    table = pl.DataFrame(rows).group_by("law", "flows", maintain_order=True)
+    runs = each_run(sweep.flow_series, keys, lambda run: {"together": _in_bins(run)})
+    table = runs.group_by("law", "flows", maintain_order=True)
     means = table.agg(pl.col("together").mean())
     found = {(row["law"], row["flows"]): row["together"] for row in means.iter_rows(named=True)}
     claims = [_near_the_formula(found, law) for law in ("Reno", "CUBIC")]
