@@ -15,14 +15,14 @@
 //! | §Fall-Back on Loss | W ← W/2, once per recovery epoch; less if a mark has been answered within the same round trip | [`Prague::on_loss`] |
 //! | §Packet Pacing; `prague_update_pacing_rate` | max(W, in flight)/RTT, twice that while W is below half the threshold; with at most four packets 3 % more in the first half of R, and 3 % less in the second | [`Prague::pacing`] |
 //! | §Segmentation Offload | bursts of at most 250 µs at that rate | [`Prague::needs`] |
+//! | `prague_update_cwnd`, step-wise | in a host of Linux's what may be in flight follows ⌈W⌉ by a packet per acknowledgement, and a packet grows W by 1 over that | [`Prague::step`] |
 //! | `MINIMUM_RATE`, `MIN_CWND_RTT` | at least 100 kbps, or two packets per round trip if that is less; two packets may be in flight | [`Prague::floor`], [`Prague::flight_limit`] |
 //! | §Fall-Back on Classic ECN | see [`classic`] | [`classic`] |
 //!
 //! Departures: windows are `f64` packets, so that nothing is rounded. R is counted from one
 //! reduction to the next mark after it, as the draft has it (§Reduced RTT-Dependence) and as in
 //! `ACKReceived` of github.com/L4STeam/udp_prague (e8e3435); Linux takes whole round trips, so that
-//! one of 21 ms is answered every 42 ms, not every 25 ms. The window falls at once; Linux's follows
-//! its fractional window by a packet per acknowledgement. The sender is window based throughout:
+//! one of 21 ms is answered every 42 ms, not every 25 ms. The sender is window based throughout:
 //! Linux from four packets down keeps a rate, and derives the window from it with an average of the
 //! RTT over 128 rounds. Packets do not shrink below 1 Mbps, where Linux's do, down to 150 B; the
 //! increase is one packet whatever its size, Linux's 1500 B. Packets of the first window are paced,
@@ -59,7 +59,7 @@ pub(super) const LAW: Entry = Entry {
         let prague = Prague::new(params, birth.slow_start.clone(), birth.initial_window);
         let mut prague = prague.with_packets_of(birth.packet_bytes);
         if birth.in_linux {
-            prague = prague.with_pacer_of_linux(birth.payload());
+            prague = prague.as_in_linux(birth.payload());
         }
         Ok(Recipe::clones(prague.with_ssthresh(birth.initial_ssthresh)))
     },
@@ -157,6 +157,9 @@ pub struct Prague {
     classic: Option<Classic>,
     /// Bytes of a packet over what the pacer charges for it (ratio).
     overhead: f64,
+    /// Linux's whole window, which follows the fractional one by a packet an acknowledgement
+    /// (`snd_cwnd` and `frac_cwnd`); `None` if the window holds at once.
+    whole: Option<f64>,
 }
 
 impl Prague {
@@ -184,6 +187,7 @@ impl Prague {
                 .classic_fallback
                 .then(|| Classic::new(params.classic_variation, params.classic_depth)),
             overhead: 1.0,
+            whole: None,
         }
     }
 
@@ -200,10 +204,40 @@ impl Prague {
     }
 
     /// It is paced as in Linux: its rate counts whole packets (`prague_update_pacing_rate`), and
-    /// what is paced by it the `payload` bytes of each (`tcp_update_skb_after_send`).
-    pub fn with_pacer_of_linux(mut self, payload: f64) -> Self {
+    /// what is paced by it the `payload` bytes of each (`tcp_update_skb_after_send`). What may be
+    /// in flight follows the window by a packet an acknowledgement.
+    pub fn as_in_linux(mut self, payload: f64) -> Self {
         self.overhead = self.packet_bits / (8.0 * payload);
+        self.whole = Some(self.whole_window());
         self
+    }
+
+    /// The window in whole packets, at least two (`prague_frac_cwnd_to_snd_cwnd`).
+    fn whole_window(&self) -> f64 {
+        self.cwnd.window.ceil().max(LEAST_FLIGHT)
+    }
+
+    /// What may be in flight comes nearer to the window by a packet, or grows with it in slow start
+    /// (`prague_update_cwnd`: step-wise).
+    fn step(&mut self) {
+        let target = self.whole_window();
+        let starting = self.cwnd.is_below_threshold();
+        if let Some(whole) = &mut self.whole {
+            *whole = if *whole > target {
+                *whole - 1.0
+            } else if starting {
+                target
+            } else {
+                (*whole + 1.0).min(target)
+            };
+        }
+    }
+
+    /// What may be in flight is the window at once: slow start begins anew, or a reduction is taken
+    /// back.
+    fn jump(&mut self) {
+        let target = self.whole_window();
+        self.whole.iter_mut().for_each(|whole| *whole = target);
     }
 
     /// True once the reference RTT counts: after some rounds of congestion avoidance, so that short
@@ -212,6 +246,12 @@ impl Prague {
         self.params.rtt_control != RttControl::None
             && !self.cwnd.is_below_threshold()
             && self.age >= self.params.rtt_transition
+    }
+
+    /// True if the window is so small, and marked, that pacing alone is what holds the sender back
+    /// (`cwnd_mode` 1 and `saw_ce`).
+    fn keeps_a_rate(&self) -> bool {
+        self.has_marks && self.cwnd.window <= FEW && self.is_rtt_independent()
     }
 
     /// The reference RTT in seconds, for a flow whose RTT is `rtt` seconds, if that is longer.
@@ -261,8 +301,9 @@ impl Prague {
                 Step::Leave => self.leave_slow_start(),
             }
         }
-        let scale = self.scale();
-        self.cwnd.window += unmarked * scale * (scale / self.cwnd.window).min(1.0);
+        let whole = self.whole.filter(|_| !self.keeps_a_rate());
+        let (scale, divisor) = (self.scale(), whole.unwrap_or(self.cwnd.window));
+        self.cwnd.window += unmarked * scale * (scale / divisor).min(1.0);
         self.cwnd.window = self.cwnd.window.max(self.floor());
     }
 
@@ -353,6 +394,7 @@ impl Controller for Prague {
         if unmarked > 0.0 && ack.window_limited && !ack.recovering {
             self.increase(unmarked, ack);
         }
+        self.step();
         self.end_round(ack);
     }
 
@@ -384,22 +426,27 @@ impl Controller for Prague {
         }
         self.slow_start.timeout();
         self.cwnd.timeout(timeout);
+        self.jump();
     }
 
     fn on_restart(&mut self, idle: &Idle) {
         self.cwnd.restart(idle);
+        self.jump();
     }
 
     fn on_unused(&mut self, used: f64) {
         self.cwnd.unused(used);
+        self.jump();
     }
 
     fn on_spurious(&mut self) {
         self.cwnd.undo();
+        self.jump();
     }
 
     fn on_moderation(&mut self, window: f64) {
         self.cwnd.moderate(window);
+        self.jump();
     }
 
     fn window(&self) -> f64 {
@@ -418,7 +465,7 @@ impl Controller for Prague {
     /// The window in whole packets, at least two: pacing holds the sender back, not this
     /// (`prague_frac_cwnd_to_snd_cwnd`).
     fn flight_limit(&self) -> f64 {
-        self.cwnd.window.ceil().max(LEAST_FLIGHT)
+        self.whole.unwrap_or_else(|| self.whole_window())
     }
 
     /// ECT(1) (RFC 9331 §4.1), marks counted (RFC 9768), and bursts of at most 250 µs
@@ -437,12 +484,12 @@ impl Controller for Prague {
     /// §Packet Pacing; `prague_update_pacing_rate`.
     fn pacing(&self) -> Pacing {
         let window = self.cwnd.window;
-        let packets = if window <= FEW && self.is_rtt_independent() {
+        let packets = if self.keeps_a_rate() {
             let reference = self.target_now().max(self.rtt.map_or(0.0, |(smoothed, _)| smoothed));
             let is_first_half = self.now.since(self.updated).seconds() < reference / 2.0;
             window * if is_first_half { 1.0 + RATE_OFFSET } else { 1.0 - RATE_OFFSET }
         } else {
-            window.max(self.in_flight)
+            self.whole.unwrap_or(window).max(self.in_flight)
         };
         let catches_up = window < self.cwnd.ssthresh / 2.0;
         let gain = self.overhead * packets / window * if catches_up { 2.0 } else { 1.0 };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::entry::Birth;
-use crate::fixtures::ack;
+use crate::fixtures::{ack, loss};
 use crate::{RateSample, Rtt};
 
 fn rtt(millis: u64) -> Option<Rtt> {
@@ -170,4 +170,23 @@ fn linux_paces_by_payload_at_a_rate_of_whole_packets() {
     };
     assert_eq!([(true, 1500), (false, 1500)].map(|(l, b)| gain_of(l, b)), [1500.0 / 1448.0, 1.0]);
     assert_eq!(gain_of(true, 52), 52.0);
+}
+
+/// `prague_update_cwnd`: `snd_cwnd` follows `frac_cwnd` by a packet an acknowledgement, however
+/// many packets that is for, and does not grow while it recovers.
+#[test]
+fn in_linux_what_may_be_in_flight_falls_by_a_packet_an_acknowledgement() {
+    let birth = Birth { in_linux: true, initial_ssthresh: 10.0, ..Birth::default() };
+    let mut law = LAW.read(&birth).expect("defaults").make(0);
+    assert_eq!((law.window(), law.flight_limit()), (10.0, 10.0));
+    law.on_loss(&Loss { opens_epoch: true, ..loss(0, 10) });
+    assert_eq!((law.window(), law.flight_limit()), (5.0, 10.0));
+    let limits = [false; 7].map(|_| {
+        law.on_ack(&Ack { recovering: true, rtt: rtt(50), ..ack(0.0, 2.0) });
+        law.flight_limit()
+    });
+    assert_eq!(limits, [9.0, 8.0, 7.0, 6.0, 5.0, 5.0, 5.0]);
+    // A packet grows the window by 1/5.
+    law.on_ack(&Ack { rtt: rtt(50), ..ack(0.0, 1.0) });
+    assert_eq!((law.window(), law.flight_limit()), (5.2, 6.0));
 }
