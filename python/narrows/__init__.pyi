@@ -50,6 +50,8 @@ from .errors import SweepError as SweepError
 from .fitted import Fitted as Fitted
 from .fitted import fit as fit
 from .formula import Formula as Formula
+from .identified import Identified as Identified
+from .identified import identify as identify
 from .judging import Judged as Judged
 from .judging import judge as judge
 from .listing import controllers as controllers

@@ -193,8 +193,11 @@ def _row(flow: Mapping[str, Any]) -> dict[str, Any]:
     row = {
         name: value
         for name, value in flow.items()
-        if name not in (*ESTIMATES, "shares", "timeline")
+        if name not in (*ESTIMATES, "shares", "timeline", "law", "law_not_told")
     }
+    if "law" in flow:
+        law, probability = next(iter((flow["law"] or {}).items()), (None, None))
+        row |= {"law": law, "law_probability": probability}
     for name, share in zip(CAUSES, flow["shares"], strict=True):
         row[f"limited_by_{name}"] = share
     for name in ESTIMATES:
@@ -263,6 +266,7 @@ def sentence(flow: Mapping[str, Any]) -> str:
         which = f"bottleneck ({_mega(rate['value'])})"
         parts.append(f"The {which} had a queue for {100 * flow['busy']:.0f} % of that time.")
     parts += _losses(flow)
+    parts += _acknowledgements(flow)
     return " ".join(parts)
 
 
@@ -307,6 +311,22 @@ def _losses(flow: Mapping[str, Any]) -> list[str]:
         said.append(f"{_some(needless, 'packet')} sent again for nothing.")
     if timeouts := flow["timeouts"]:
         said.append(f"{timeouts} timer{'s' if timeouts > 1 else ''} expired.")
+    return said
+
+
+# Segments for each acknowledgement from which on these are thinned, where two are usual (RFC 1122,
+# §4.2.3.2), and a share of them that came compressed which is worth a word.
+THINNED, COMPRESSED = 4.0, 0.05
+
+
+def _acknowledgements(flow: Mapping[str, Any]) -> list[str]:
+    """Say what is unusual about acknowledgements."""
+    said = []
+    if (each := flow.get("per_acknowledgement")) and each >= THINNED:
+        said.append(f"Acknowledgements are thinned: one for {each:.2g} segments, not for two.")
+    if (share := flow.get("compressed")) and share >= COMPRESSED:
+        told = f"{100 * share:.0f} % of acknowledgements came compressed"
+        said.append(f"{told}, closer together than what they answer.")
     return said
 
 

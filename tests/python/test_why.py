@@ -12,6 +12,7 @@ import pytest
 
 import narrows as nw
 from binary import ROOT, Run
+from narrows.captures import sentence
 from narrows.causes import CAUSES
 
 sys.path.insert(0, str(ROOT / "validation"))
@@ -295,3 +296,13 @@ def test_a_log_with_anything_in_it_is_read_or_refused(seed: int, tmp_path: Path)
     file.write_text("\n".join(["{}", *map(json.dumps, events)]))
     flow = nw.why(file).flows.row(0, named=True)
     assert sum(flow[f"limited_by_{name}"] for name in CAUSES) <= 1 + 1e-9
+
+
+def test_unusual_acknowledgements_are_named() -> None:
+    shares = [1.0] + [0.0] * (len(CAUSES) - 1)
+    flow = {"shares": shares, "rate": None, "lost": 0, "loss": "none", "needless": 0, "timeouts": 0}
+    thinned = sentence(flow | {"per_acknowledgement": 8.2, "compressed": 0.4})
+    assert "one for 8.2 segments, not for two" in thinned
+    assert "40 % of acknowledgements came compressed" in thinned
+    usual = sentence(flow | {"per_acknowledgement": 2.0, "compressed": 0.0})
+    assert "cknowledgement" not in usual

@@ -31,7 +31,9 @@ def buffer(
     ] = None,
     flows: Annotated[
         int | None,
-        typer.Option(help="The number of flows.  [default: the mixture's, the place's, or 100]", min=1),
+        typer.Option(
+            help="The number of flows.  [default: the mixture's, the place's, or 100]", min=1
+        ),
     ] = None,
     cc: Annotated[
         str | None,

@@ -20,6 +20,13 @@ def why(
     flows: Annotated[
         int, typer.Option(help="Flows to show, the largest; --json and -o have all.", min=1)
     ] = 10,
+    law: Annotated[
+        bool,
+        typer.Option(
+            "--law",
+            help="Say which law each of these flows ran: many are tried on the path that it saw.",
+        ),
+    ] = False,
     anonymous: Annotated[
         bool,
         typer.Option(
@@ -47,7 +54,7 @@ def why(
     from narrows.cli.errors import end_unless
     from narrows.cli.work.why import Capture, explain
 
-    end_unless(explain(Capture(file, anonymous), flows, json_, output, force))
+    end_unless(explain(Capture(file, anonymous), flows, law, json_, output, force))
 
 
 @commands.command(epilog="Example: narrows fit capture.pcapng --compare cubic,bbr -o path.toml")

@@ -8,6 +8,7 @@ from typing import Any
 
 from narrows.captures import Explained, in_sum, sentence
 from narrows.causes import CAUSES, NAMES
+from narrows.identified import likely
 from narrows.made import Made
 from narrows.report.sheet import sheet
 
@@ -162,6 +163,8 @@ def _details(flow: Mapping[str, Any]) -> str:
         facts.append(f"{each:.2g} segments for each acknowledgement")
     if (share := flow["compressed"]) and share >= 0.01:
         facts.append(f"{share:.0%} of acknowledgements came compressed".replace("%", " %"))
+    if law := flow.get("law"):
+        facts.insert(0, f"law: {likely(law)}")
     if flow["offloaded"]:
         size = flow["largest_payload"]
         facts.append(f"{flow['offloaded']} segments of up to {size} bytes, of a network card")

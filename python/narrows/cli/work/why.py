@@ -18,6 +18,7 @@ from narrows.cli.work.printing import finish, folder_of, refuse_to_replace
 from narrows.errors import Error
 from narrows.files import parquet, write_at_once
 from narrows.fitted import OTHERS, Fitted, fit
+from narrows.identified import identify, likely
 from narrows.made import Made
 from narrows.metrics import quantity
 from narrows.pool import each
@@ -55,10 +56,14 @@ def _show(frames: int) -> None:
     live(f"{frames} frames")
 
 
-def explain(capture: Capture, most: int, as_json: bool, output: Path | None, force: bool) -> bool:
+def explain(
+    capture: Capture, most: int, with_laws: bool, as_json: bool, output: Path | None, force: bool
+) -> bool:
     """Print and write what a capture tells; return whether it was read to its end."""
     with folder_of(output, force) as folder:
         explained = capture.read()
+        if with_laws:
+            explained = told_laws(explained, most)
         if as_json:
             put(explained.to_json())
         else:
@@ -72,6 +77,19 @@ def explain(capture: Capture, most: int, as_json: bool, output: Path | None, for
             folder.data("times.parquet", parquet(explained.times))
             finish(folder, made, as_json)
     return not explained.told["broken"]
+
+
+def told_laws(explained: Explained, most: int) -> Explained:
+    """Return a capture with the laws of its largest flows, or why one cannot be told."""
+    flows = [dict(flow) for flow in explained.told["flows"]]
+    for number, flow in enumerate(flows[:most]):
+        try:
+            found = identify(explained, number)
+        except Error as error:
+            flow["law"], flow["law_not_told"] = None, str(error).partition(": ")[2]
+        else:
+            flow["law"] = dict(found.probabilities)
+    return replace(explained, told={**explained.told, "flows": flows})
 
 
 @dataclass(frozen=True)
@@ -151,6 +169,11 @@ def _print(explained: Explained, most: int) -> None:
     if any(flow["base_rtt"] and flow["base_rtt"]["low"] <= 0 for flow in flows[:most]):
         put("≤: the path always had a queue, so that its least round trip is not known")
     console().print(f"\nIn sum: {in_sum(flows)}.\n\nFlow 0: {sentence(flows[0])}")
+    for number, flow in enumerate(flows[:most]):
+        if law := flow.get("law"):
+            put(f"Law of flow {number}: {likely(law)}")
+        elif reason := flow.get("law_not_told"):
+            put(f"Law of flow {number}: not told; {reason}")
 
 
 def _cells(flow: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,239 @@
+"""Which law a flow of a capture ran: the one that does the same on the path that the flow saw."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from narrows.captures import Explained, why
+from narrows.causes import CAUSES
+from narrows.errors import Error
+from narrows.fitted import fit
+from narrows.pool import each
+from narrows.results import run
+from narrows.traits import FEWEST, distance, line_of, traits
+
+# The laws that are tried, by Linux's names, and what each is here: Linux's Reno has SACK.
+CANDIDATES = {
+    "reno": "sack",
+    "cubic": "cubic",
+    "bic": "bic",
+    "htcp": "htcp",
+    "highspeed": "highspeed",
+    "scalable": "scalable",
+    "westwood": "westwood",
+    "illinois": "illinois",
+    "vegas": "vegas",
+    "bbr1": "bbr1",
+    "bbr2": "bbr2",
+    "bbr": "bbr",
+    "copa": "copa",
+    "fast": "fast",
+    "ledbat++": "ledbat++",
+    "ltcp": "ltcp",
+    "multcp": "multcp",
+}
+UNKNOWN = "unknown"
+# What is less likely is not said.
+LEAST = 0.05
+# Paths on which each law is tried: how far rate, base RTT and buffer go from what is told towards
+# the ends of their intervals, as laws near a limit do something else on a path a little different.
+PATHS = ((0.0, 0.0, 0.0), (0.5, -0.5, 0.5), (-0.5, 0.5, -0.5), (0.3, 0.3, -0.3))
+# A buffer that is not told goes by this share.
+BUFFER = 0.2
+# A law is e times as likely as one that is so much further off; one that nobody knows is as far
+# off as this.
+SCALE, STRANGE = 0.35, 1.2
+# The most that is looked at, in seconds and in packets.
+LONGEST, MOST_PACKETS = 60.0, 200_000
+# Where the first flow of a run sends from.
+FIRST = "10.0.0.1:40000"
+# Causes under which a flow does what its law says, and the share of time that they take at least.
+OWN = ("window", "pacing", "recovery", "timeout", "path", "untold")
+HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Identified:
+    """How likely each law is to be a flow's.
+
+    Attributes
+    ----------
+    probabilities
+        Those of all laws that were tried, and of ``unknown``, the likeliest first.
+    distances
+        How far what each law does is from what was seen; 1 is a tolerance in each trait.
+    """
+
+    probabilities: Mapping[str, float]
+    distances: Mapping[str, float]
+
+    @property
+    def law(self) -> str:
+        """Return the likeliest, which may be ``unknown``."""
+        return next(iter(self.probabilities))
+
+    def __str__(self) -> str:
+        """Say it in a line, with what is likelier than one in twenty."""
+        return likely(self.probabilities)
+
+
+def likely(probabilities: Mapping[str, float]) -> str:
+    """Return the laws of one in twenty and more as a line.
+
+    Examples
+    --------
+    >>> likely({"cubic": 0.9, "bic": 0.07, "unknown": 0.03})
+    'cubic 90 %, bic 7 %'
+    """
+    said = [f"{law} {100 * p:.0f} %" for law, p in probabilities.items() if p >= LEAST]
+    return ", ".join(said)
+
+
+def identify(
+    explained: Explained,
+    flow: int = 0,
+    *,
+    rate: float | None = None,
+    laws: Sequence[str] | None = None,
+) -> Identified:
+    """Say which law a flow of a capture ran.
+
+    Each law is run over the path that the flow saw, as `fit` writes it, and over three paths within
+    its intervals; what these runs' captures show is compared with the flow's.
+
+    Parameters
+    ----------
+    explained
+        What a capture tells, from `why`.
+    flow
+        The number of the flow, in the order of `Explained.flows`; it needs a time line.
+    rate
+        The bottleneck's rate in bit/s, where one knows what a capture does not tell.
+    laws
+        The laws to try, of `CANDIDATES`; all of them if None.
+
+    Returns
+    -------
+    Identified
+        Probabilities, of which one is of a law that is none of them.
+
+    Raises
+    ------
+    Error
+        If there is no such flow or law, if its path is not told, if something else than its law
+        held it back, or if it is too short to show anything.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import narrows as nw
+    >>> scenario = nw.dumbbell(rate="20Mbps", rtt="40ms", buffer="1bdp", cc="scalable")
+    >>> traced = scenario.with_({"duration": "20s", "trace.links": ["bottleneck", "reverse"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = nw.run(traced, traces_to=folder)
+    ...     capture = nw.why(f"{folder}/packets.pcapng")
+    >>> nw.identify(capture, laws=["reno", "cubic", "scalable"]).law
+    'scalable'
+    """
+    names = list(CANDIDATES if laws is None else laws)
+    for name in names:
+        if name not in CANDIDATES:
+            raise Error(f'laws: "{name}" is not tried; known: {", ".join(CANDIDATES)}')
+    fit(explained, flow, rate=rate)
+    own = explained.told["flows"][flow]
+    seen = _Seen.of(own, flow, rate or own["rate"]["value"])
+    wanted = seen.traits(own)
+
+    def apart(number: int, watch: Callable[[float], None]) -> float:
+        law, path = names[number // len(PATHS)], PATHS[number % len(PATHS)]
+        tried = _towards(explained, flow, path)
+        scenario = fit(tried, flow, CANDIDATES[law], rate).scenario
+        return distance(wanted, seen.traits(_simulated(scenario, seen.seconds, number, watch)))
+
+    found = each(len(names) * len(PATHS), apart)
+    per_law = [found[at : at + len(PATHS)] for at in range(0, len(found), len(PATHS))]
+    return _judged(dict(zip(names, map(_together, per_law), strict=True)))
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What of a flow is looked at."""
+
+    rate: float
+    base: float
+    width: float
+    seconds: float
+
+    @classmethod
+    def of(cls, own: Mapping[str, Any], number: int, rate: float) -> _Seen:
+        """Return it, if the flow shows its law."""
+        line = own["timeline"]
+        if line is None:
+            raise Error(f"flow {number}: it has no time line; read the file with more lines")
+        shares = dict(zip(CAUSES, own["shares"], strict=True))
+        if sum(shares[name] for name in OWN) < HALF:
+            cause = max(shares.keys() - set(OWN), key=lambda name: shares[name])
+            raise Error(f"flow {number}: its law does not show, as something else limits: {cause}")
+        packets = rate / 8 / (own["segment_size"] + 40)
+        seconds = min(own["seconds"], LONGEST, MOST_PACKETS / packets)
+        if seconds < FEWEST * line["width"]:
+            raise Error(
+                f"flow {number}: {seconds:.3g} s are too short to show a law; "
+                f"{FEWEST} pieces of {line['width']:g} s are needed"
+            )
+        return cls(rate, own["base_rtt"]["value"], line["width"], seconds)
+
+    def traits(self, flow: Mapping[str, Any]) -> dict[str, float]:
+        """Return the traits of a flow on the same grid."""
+        line = line_of(flow["timeline"], self.width, self.seconds)
+        return traits(line, self.rate, self.base, flow["goodput"])
+
+
+def _towards(explained: Explained, flow: int, path: tuple[float, float, float]) -> Explained:
+    """Return a capture whose path is within its intervals, so far towards their ends."""
+    flows = list(explained.told["flows"])
+    own = dict(flows[flow])
+    for name, part in zip(("rate", "base_rtt", "buffer"), path, strict=True):
+        if own[name]:
+            value, low, high = (own[name][key] for key in ("value", "low", "high"))
+            end = high if part > 0 else low if low > 0 else value
+            own[name] = own[name] | {"value": value + abs(part) * (end - value)}
+    if not own["buffer"] and own["rtt_p99"]:
+        own["rtt_p99"] *= 1 + BUFFER * path[2]
+    flows[flow] = own
+    return replace(explained, told={**explained.told, "flows": flows})
+
+
+def _simulated(
+    scenario: Any, seconds: float, seed: int, watch: Callable[[float], None]
+) -> Mapping[str, Any]:
+    """Return what a capture of a run tells of its first flow."""
+    links = ["bottleneck", "reverse"]
+    traced = scenario.with_(
+        {"duration": f"{seconds:.3f}s", "warmup": "0s", "sample": "0s", "trace.links": links}
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        run(traced, seed=seed % len(PATHS) + 1, traces_to=folder, progress=watch)
+        flows = why(f"{folder}/packets.pcapng").told["flows"]
+    return next(flow for flow in flows if flow["sender"] == FIRST)
+
+
+def _together(apart: Sequence[float]) -> float:
+    """Return the distance of a law that did this on several paths: likelihoods are averaged."""
+    nearest = min(apart)
+    mean = sum(math.exp(-(it - nearest) / SCALE) for it in apart) / len(apart)
+    return nearest - SCALE * math.log(mean)
+
+
+def _judged(distances: Mapping[str, float]) -> Identified:
+    """Return how likely laws are that are so far off."""
+    whole = {**distances, UNKNOWN: STRANGE}
+    nearest = min(whole.values())
+    weights = {law: math.exp(-(it - nearest) / SCALE) for law, it in whole.items()}
+    total = sum(weights.values())
+    order = sorted(weights, key=lambda law: -weights[law])
+    return Identified({law: weights[law] / total for law in order}, distances)
