@@ -110,6 +110,12 @@ def test_rules_say_where_they_do_not_hold() -> None:
     assert few["BDP/√n"] == "5 flows keep in step"
     assert few["M[X]/D/1/B"] == "there are no bursts"
     assert not doubts(1, 1e9, 45)["BDP(1/β − 1)"]
+    assert doubts(1, 1e9, 45)["BDP/4"] == "it is of BBRv1"
+    bbr = buffers.Link(1e9 / 12e3, np.array([0.04]), 0.5, 1, 0.98, "bbr1")
+    told = {name: (packets, doubt) for name, _, packets, doubt in buffers.rules(bbr)}
+    quarter, doubt = told["BDP/4"]
+    assert quarter == pytest.approx(1e9 / 12e3 * 0.04 / 4) and not doubt
+    assert told["BDP(1/β − 1)"][1] == "BBRv1 keeps no share of its window"
 
 
 class _Known(Advisor):

@@ -261,6 +261,8 @@ class Link:
         Packets that leave together.
     target
         The utilisation that is wanted, below 1.
+    law
+        The flows' law by name; it counts where a rule is for one law.
     """
 
     rate: float
@@ -268,6 +270,7 @@ class Link:
     beta: float
     burst: int
     target: float
+    law: str = ""
 
     @property
     def flows(self) -> int:
@@ -317,11 +320,21 @@ def _never(_: Link) -> str:
 def _many(link: Link) -> str:
     if link.window < SMALL:
         return f"windows of {link.window:.1f} packets live by timeouts"
+    if link.flows == 1:
+        return "it is one flow"
     return f"{link.flows} flows keep in step" if link.flows < FEW else ""
 
 
 def _one(link: Link) -> str:
     return f"{link.flows} flows are not in step" if link.flows > 1 else ""
+
+
+def _one_that_halves(link: Link) -> str:
+    return "BBRv1 keeps no share of its window" if link.law == "bbr1" else _one(link)
+
+
+def _one_bbr(link: Link) -> str:
+    return _one(link) if link.law == "bbr1" else "it is of BBRv1"
 
 
 def _smooth(link: Link) -> str:
@@ -334,8 +347,9 @@ RULES = (
         "BDP(1/β − 1)",
         "Spang, Arslan, McKeown 2021",
         lambda it: float(full_queue(it.bdp, it.beta)),
-        _one,
+        _one_that_halves,
     ),
+    Rule("BDP/4", "Spang, Arslan, McKeown 2021", lambda it: it.bdp / 4, _one_bbr),
     Rule(
         "BDP/√n",
         "Appenzeller and others, SIGCOMM 2004",

@@ -124,7 +124,7 @@ class Ask:
         if self.load.pacing in ("even", "exponential", "uniform"):
             burst = 1
         rtts = np.linspace(low, high, flows)
-        return Link(bits / 12e3, rtts, KEPT_SHARE.get(law, 0.5), burst, target)
+        return Link(bits / 12e3, rtts, KEPT_SHARE.get(law, 0.5), burst, target, law)
 
 
 def advise(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
