@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+# The group of flows in whose place laws are tried, where others are beside it.
+OWN = "own"
+
+
 @dataclass(frozen=True)
 class Case:
     """What is compared with others: what was said of it, and its runs, one for each seed."""
@@ -302,8 +306,9 @@ def compare(
     Parameters
     ----------
     scenario
-        The network and its flows, whose ``cc`` is replaced. What a law decides by itself, like the
-        pacing of ``bbr``, is left out for that law.
+        The network and its flows, whose ``cc`` is replaced; if a group is called ``own``, as in
+        what `fit` makes, that of this group only. What a law decides by itself, like the pacing of
+        ``bbr``, is left out for that law.
     cc
         Laws, like ``["cubic", "bbr"]``, or whatever makes a `Controller`.
     seeds
@@ -340,15 +345,30 @@ def compare(
     if len(set(map(name_of, laws))) < len(laws):
         raise Error(f"cc: two laws are called the same: {', '.join(map(name_of, laws))}")
     points = points_of([], axes)
-    planned = [_planned(scenario, law, point) for law in laws for point in points]
+    planned = [plan(scenario, law, point) for law in laws for point in points]
     # A law that decides a value by itself is there once for all of them.
     cases = {tuple(said.items()): (said, of_case) for said, of_case in planned}
     chosen = list(dict.fromkeys(chosen_seeds(seeds, scenario.seed)))
     return run_cases(list(cases.values()), chosen)
 
 
-def _planned(scenario: Scenario, law: Law, point: Point) -> tuple[dict[str, str], Scenario]:
-    """Return what is said of a case, and its scenario."""
+def plan(scenario: Scenario, law: Law, point: Point) -> tuple[dict[str, str], Scenario]:
+    """Return what is said of a law's case at a point, and its scenario.
+
+    Parameters
+    ----------
+    scenario
+        The network and its flows, as for `compare`.
+    law
+        The law in their place.
+    point
+        Other values by name; those that the law decides by itself are left out.
+
+    Returns
+    -------
+    said, scenario
+        What is said of it by name, and what is run.
+    """
     own = decided_by(law)
     told = {name: value for name, value in point.items() if name not in own}
     of_law = _with_law(scenario, law, own)
@@ -381,10 +401,13 @@ def decided_by(law: Law) -> list[str]:
 
 
 def _with_law(scenario: Scenario, law: Law, own: Sequence[str]) -> Scenario:
-    """Return a scenario with this law in all flows, without what the law decides by itself."""
+    """Return a scenario with this law in its flows, without what the law decides by itself."""
     fields = scenario.fields
+    has_own = any(flow.get("name") == OWN for flow in fields["flows"])
     flows = [
         {**{name: value for name, value in flow.items() if name not in own}, "cc": law}
+        if not has_own or flow.get("name") == OWN
+        else flow
         for flow in fields["flows"]
     ]
     return Scenario(**{**fields, "flows": flows})

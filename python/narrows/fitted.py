@@ -8,6 +8,7 @@ from typing import Any
 
 from narrows.captures import Explained
 from narrows.causes import CAUSES
+from narrows.comparison import OWN
 from narrows.errors import Error
 from narrows.scenario import Scenario
 
@@ -115,7 +116,7 @@ def fit(explained: Explained, flow: int = 0, cc: str = OTHERS, rate: float | Non
         sure.append(f"others: {count} with as long a queue; their law is not told")
     seconds = min(max(own["seconds"], SHORTEST), LONGEST)
     full = own["rate"]["value"] / 8 * rtt + int(link["buffer"][:-1]) * packet
-    groups = [{"name": "own", "cc": cc} | _limits(own, full, sure)]
+    groups = [{"name": OWN, "cc": cc} | _limits(own, full, sure)]
     groups += [
         {"cc": OTHERS, "start": f"{max(it['begins'] - own['begins'], 0.0):.3f}s"} for it in others
     ]

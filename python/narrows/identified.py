@@ -8,12 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from narrows import _core
 from narrows.captures import Explained, why
 from narrows.causes import CAUSES
 from narrows.errors import Error
 from narrows.fitted import fit
 from narrows.pool import each
 from narrows.results import run
+from narrows.scenario import Scenario
 from narrows.traits import FEWEST, distance, line_of, traits
 
 # The laws that are tried, by Linux's names, and what each is here: Linux's Reno has SACK.
@@ -49,7 +51,9 @@ BUFFER = 0.2
 SCALE, STRANGE = 0.35, 1.2
 # The most that is looked at, in seconds and in packets.
 LONGEST, MOST_PACKETS = 60.0, 200_000
-# Where the first flow of a run sends from.
+# Hosts of a run: their links, how far the capture is from one in seconds, and where the first flow
+# sends from.
+HOSTS, BESIDE = "100Gbps", 1e-5
 FIRST = "10.0.0.1:40000"
 # Causes under which a flow does what its law says, and the share of time that they take at least.
 OWN = ("window", "pacing", "recovery", "timeout", "path", "untold")
@@ -152,7 +156,7 @@ def identify(
         law, path = names[number // len(PATHS)], PATHS[number % len(PATHS)]
         tried = _towards(explained, flow, path)
         scenario = fit(tried, flow, CANDIDATES[law], rate).scenario
-        return distance(wanted, seen.traits(_simulated(scenario, seen.seconds, number, watch)))
+        return distance(wanted, seen.traits(_simulated(scenario, seen, number, watch)))
 
     found = each(len(names) * len(PATHS), apart)
     per_law = [found[at : at + len(PATHS)] for at in range(0, len(found), len(PATHS))]
@@ -167,6 +171,7 @@ class _Seen:
     base: float
     width: float
     seconds: float
+    place: str
 
     @classmethod
     def of(cls, own: Mapping[str, Any], number: int, rate: float) -> _Seen:
@@ -185,7 +190,7 @@ class _Seen:
                 f"flow {number}: {seconds:.3g} s are too short to show a law; "
                 f"{FEWEST} pieces of {line['width']:g} s are needed"
             )
-        return cls(rate, own["base_rtt"]["value"], line["width"], seconds)
+        return cls(rate, own["base_rtt"]["value"], line["width"], seconds, own["place"])
 
     def traits(self, flow: Mapping[str, Any]) -> dict[str, float]:
         """Return the traits of a flow on the same grid."""
@@ -209,17 +214,37 @@ def _towards(explained: Explained, flow: int, path: tuple[float, float, float]) 
 
 
 def _simulated(
-    scenario: Any, seconds: float, seed: int, watch: Callable[[float], None]
+    fitted: Scenario, seen: _Seen, seed: int, watch: Callable[[float], None]
 ) -> Mapping[str, Any]:
-    """Return what a capture of a run tells of its first flow."""
-    links = ["bottleneck", "reverse"]
-    traced = scenario.with_(
-        {"duration": f"{seconds:.3f}s", "warmup": "0s", "sample": "0s", "trace.links": links}
-    )
+    """Return what a capture tells of the first flow of a path, taken where the flow's was."""
     with tempfile.TemporaryDirectory() as folder:
-        run(traced, seed=seed % len(PATHS) + 1, traces_to=folder, progress=watch)
+        scenario = _captured(fitted, seen)
+        run(scenario, seed=seed % len(PATHS) + 1, traces_to=folder, progress=watch)
         flows = why(f"{folder}/packets.pcapng").told["flows"]
     return next(flow for flow in flows if flow["sender"] == FIRST)
+
+
+def _captured(fitted: Scenario, seen: _Seen) -> Scenario:
+    """Return a fitted dumbbell as a chain of links, which can be watched beside the receiver."""
+    path = dict(fitted.fields["dumbbell"])
+    rtt = _core.seconds("rtt", path.pop("rtt"))
+    ends = {"rate": HOSTS, "delay": f"{BESIDE:g}s"}
+    links = [
+        {"from": "s", "to": "r", "name": "first", **ends},
+        {"from": "r", "to": "q", "name": "middle", "delay": f"{rtt / 2 - 2 * BESIDE:.9f}s", **path},
+        {"from": "q", "to": "d", "name": "last", **ends},
+    ]
+    flows = [{"from": "s", "to": "d", **flow} for flow in fitted.fields["flows"]]
+    at_receiver = seen.place == "receiver"
+    watched = ["last", "middle-back"] if at_receiver else ["middle", "first-back"]
+    return Scenario(
+        duration=f"{seen.seconds:.3f}s",
+        warmup="0s",
+        sample="0s",
+        links=links,
+        flows=flows,
+        trace={"links": watched},
+    )
 
 
 def _together(apart: Sequence[float]) -> float:

@@ -306,3 +306,41 @@ def test_unusual_acknowledgements_are_named() -> None:
     assert "40 % of acknowledgements came compressed" in thinned
     usual = sentence(flow | {"per_acknowledgement": 2.0, "compressed": 0.0})
     assert "cknowledgement" not in usual
+
+
+def test_laws_are_compared_over_a_fitted_path(narrows: Run, capture: Path, tmp_path: Path) -> None:
+    assert narrows("fit", str(capture), "-o", "path.toml").returncode == 0
+    file = tmp_path / "path.toml"
+    done = narrows("compare", "path.toml", "--cc", "cubic,bbr", "--seeds", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    runs = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(run["cc"], run["seed"]) for run in runs] == [
+        ("cubic", 1),
+        ("cubic", 2),
+        ("bbr+cubic", 1),
+        ("bbr+cubic", 2),
+    ]
+    # The other flow of the capture is there, and stays as it was.
+    kept = nw.compare(nw.Scenario.load(file), ["vegas"])
+    laws = kept.results[0].flows["cc"].to_list()
+    assert laws == ["vegas", "cubic"]
+    again = narrows("compare", "path.toml", "--cc", "bbr", "-o", "out")
+    assert again.returncode == 0, again.stderr
+    assert narrows("again", "out").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (["--rate", "5Mbps"], "--rate: path.toml says that"),
+        (["--pacing", "even"], "--pacing: path.toml says that"),
+        (["--real"], "--real: path.toml says that"),
+        (["--cc", "cubic/bbr"], "is a mixture; with a file name one law"),
+    ],
+)
+def test_what_a_file_says_is_not_said_twice(
+    narrows: Run, tmp_path: Path, more: list[str], why: str
+) -> None:
+    (tmp_path / "path.toml").write_text(nw.dumbbell("5Mbps", "40ms", "20p").to_toml())
+    done = narrows("compare", "path.toml", *more)
+    assert (done.returncode, why in done.stderr) == (2, True), done.stderr

@@ -10,6 +10,7 @@ import typer
 from narrows.cli import complete
 from narrows.cli.errors import end_unless
 from narrows.cli.options import Csv, Force, Json, Out, Seeds, split_list, split_seeds, with_unit
+from narrows.errors import Error
 
 commands = typer.Typer()
 
@@ -30,6 +31,15 @@ def _no_delay(value: str | None) -> str | None:
     )
 )
 def compare(
+    context: typer.Context,
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A scenario file, as narrows fit writes it: laws take the place of its group own, "
+            "or of all its flows.  [default: the options' dumbbell]",
+            show_default=False,
+        ),
+    ] = None,
     rate: Annotated[
         str, typer.Option(help="The bottleneck's rate, or several: 100Mbps,1Gbps.")
     ] = "100Mbps",
@@ -161,6 +171,11 @@ def compare(
     from narrows.cli.work import compare as work
 
     ccs = split_list("--cc", cc)
+    told = work.Shown((real, both), json_, csv, output, force)
+    if file:
+        _refuse_beside(context, file)
+        end_unless(work.compare_in(file, ccs, split_seeds(seeds, seed), told))
+        return
     combinations = work.Combinations(
         networks={
             "rate": split_list("--rate", rate),
@@ -186,8 +201,20 @@ def compare(
             "ecn": ecn,
         },
     )
-    is_valid = work.compare(combinations, (real, both), json_, csv, output, force)
-    end_unless(is_valid)
+    end_unless(work.compare(combinations, told))
+
+
+# What may be said beside a scenario file; all else is in it.
+BESIDE_A_FILE = ("file", "cc", "seeds", "seed", "json_", "csv", "output", "force")
+
+
+def _refuse_beside(context: typer.Context, file: Path) -> None:
+    """Fail if an option describes what is in the file."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if source and source.name == "COMMANDLINE" and name not in BESIDE_A_FILE:
+            raise Error(f"{parameter.opts[0]}: {file} says that; change it there, or leave it out")
 
 
 @commands.command(epilog="Example: narrows demo -o out/demo")
@@ -216,4 +243,4 @@ def demo(
         },
         flow={"overhead": "8us"},
     )
-    work.compare(combinations, (False, False), as_json=False, csv=False, output=output, force=force)
+    work.compare(combinations, work.Shown((False, False), False, False, output, force))

@@ -11,7 +11,7 @@ from typing import Any
 
 from narrows import _core, tables
 from narrows.cli.work.printing import finish, folder_of, one_form, print_records
-from narrows.comparison import Comparison, decided_by, run_cases, varying
+from narrows.comparison import Comparison, decided_by, plan, run_cases, varying
 from narrows.errors import Error
 from narrows.files import Folder, parquet
 from narrows.law_files import parts_of
@@ -95,41 +95,54 @@ class Combinations:
             if (own := sorted(said & set(decided_by(law))))
         ]
 
-    def made(self, planned: Sequence[tuple[dict[str, str], Scenario]], kind: str) -> Made:
-        """Return what is needed to run the planned combinations again; `kind` is that of `Made`."""
-        cases = [(dict(said), scenario.to_toml()) for said, scenario in planned]
-        return Made(kind, cases, self.seeds)
+
+@dataclass(frozen=True)
+class Shown:
+    """How cases are run, for real and simulated as well, and what becomes of what is found."""
+
+    how: tuple[bool, bool]
+    as_json: bool
+    csv: bool
+    output: Path | None
+    force: bool
 
 
-def compare(
-    combinations: Combinations,
-    how: tuple[bool, bool],
-    as_json: bool,
-    csv: bool,
-    output: Path | None,
-    force: bool,
+def compare(combinations: Combinations, shown: Shown) -> bool:
+    """Compare; return whether all that was measured is to be believed."""
+    planned = combinations.planned()
+    buffers = dict.fromkeys(scenario.buffers["bottleneck"] for _, scenario in planned)
+    lines = [f"bottleneck buffer: {buffer}" for buffer in buffers]
+    return _compare(planned, combinations.seeds, [*lines, *combinations.left_out()], shown)
+
+
+def compare_in(file: Path, ccs: Sequence[str], seeds: list[int], shown: Shown) -> bool:
+    """Compare laws in the place of a scenario file's flows."""
+    scenario = Scenario.load(file)
+    for cc in ccs:
+        if len(parts_of(cc)) > 1:
+            raise Error(f'--cc: "{cc}" is a mixture; with a file name one law, as in cubic,bbr')
+    return _compare([plan(scenario, cc, {}) for cc in dict.fromkeys(ccs)], seeds, [], shown)
+
+
+def _compare(
+    planned: Sequence[tuple[dict[str, str], Scenario]],
+    seeds: list[int],
+    lines: Sequence[str],
+    shown: Shown,
 ) -> bool:
-    """Compare; `how` is whether for real, and whether simulated as well.
-
-    Returns whether all that was measured is to be believed.
-    """
+    as_json, csv = shown.as_json, shown.csv
     one_form(as_json, csv)
-    real, both = how
+    real, both = shown.how
     if real and both:
         raise Error("--both: it has the runs of --real; leave one out")
-    planned = combinations.planned()
     if not (real or both):
-        check_memory(
-            [scenario.checked.weight() for _, scenario in planned], len(combinations.seeds)
-        )
-    with folder_of(output, force) as folder:
+        check_memory([scenario.checked.weight() for _, scenario in planned], len(seeds))
+    with folder_of(shown.output, shown.force) as folder:
         if not (as_json or csv):
-            for buffer in dict.fromkeys(scenario.buffers["bottleneck"] for _, scenario in planned):
-                say(f"bottleneck buffer: {buffer}")
-            for line in combinations.left_out():
+            for line in lines:
                 say(line)
         compare_cases = run_both if both else run_real if real else run_cases
-        comparison = compare_cases(planned, combinations.seeds)
+        comparison = compare_cases(planned, seeds)
         names = varying(comparison.cases)
         records = [
             {**{name: case.said.get(name) for name in names}, **run.record()}
@@ -139,17 +152,18 @@ def compare(
         if as_json or csv:
             print_records(records, csv)
         else:
-            shown = tables.of_comparison(comparison.cases)
+            found = tables.of_comparison(comparison.cases)
             if both:
-                shown.append(tables.differences(comparison.cases))
-            for table in shown:
+                found.append(tables.differences(comparison.cases))
+            for table in found:
                 console().print(table)
             if not (real or both):
                 say(_speed(records))
         if not (as_json or csv) or real or both:
             warn(comparison.warnings)
         if folder:
-            made = combinations.made(planned, "lab" if real or both else "compare")
+            cases = [(dict(said), scenario.to_toml()) for said, scenario in planned]
+            made = Made("lab" if real or both else "compare", cases, seeds)
             write(folder, comparison, made)
             finish(folder, made, quiet=as_json or csv)
     return all(record.get("valid", True) for record in records)
