@@ -137,8 +137,12 @@ class ScriptLineFields(_ScriptLineFrom, total=False):
     """The ECN bits of those with these numbers are taken off."""
     late: str
     """Those with the numbers of `packets` arrive so much later, overtaken by others."""
+    window: str
+    """Those with the numbers of `packets` that acknowledge TCP's data advertise so much room at
+    most, as a receiver with less does; a later line opens the window again.
+    """
     packets: int | str | Sequence[int | str]
-    """With `late`: the numbers."""
+    """With `late` or `window`: the numbers."""
     until: str
     """Those count that arrive before."""
     flow: int

@@ -168,6 +168,18 @@ impl Stimulus {
         self
     }
 
+    /// Acknowledgements advertise `bytes` at most until `until` seconds, and then nearly all there
+    /// is.
+    pub fn window_until(mut self, until: f64, bytes: u32) -> Self {
+        let all = "1-1000000000";
+        let open = format!("{}B", u32::MAX);
+        self.back.push(json!({
+            "until": time(until), "window": format!("{bytes}B"), "packets": all,
+        }));
+        self.back.push(json!({ "from": time(until), "window": open, "packets": all }));
+        self
+    }
+
     /// Of each ten data packets within these seconds the last comes late by `by` seconds.
     pub fn tenth_late(mut self, (from, until): (f64, f64), by: f64) -> Self {
         self.forward.push(json!({

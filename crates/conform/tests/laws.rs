@@ -1,7 +1,10 @@
 //! Our own laws conform, but for departures that docs/conformance.md names.
 
 use narrows_conform::{Row, Subject, Verdict, all, chosen, conform};
-use narrows_scenario::Own;
+use narrows_control::registry::Birth;
+use narrows_control::{Ack, Controller, Loss, Timeout};
+use narrows_scenario::{Own, OwnLaw};
+use std::sync::Arc;
 
 fn rows(cc: &str, profile: Option<&str>, only: &str) -> Vec<Row> {
     let subject = Subject::new(cc, profile).expect("the profile is there");
@@ -28,7 +31,7 @@ fn our_laws_depart_where_it_is_said() {
         ("bbr1", ""),
         ("etcp", "T6"),
         ("dctcp", ""),
-        ("prague", ""),
+        ("prague", "E8"),
     ] {
         let rows = rows(cc, None, "all");
         let told: Vec<String> =
@@ -74,6 +77,58 @@ fn a_path_that_is_not_filled_is_red() {
     let checks = chosen("B4,B5,B10,B11,T8").expect("they are checks");
     let rows = conform(&small, &Own::default(), &checks).expect("it runs");
     assert_eq!(red(&rows), "T8 B4 B5 B10 B11");
+}
+
+/// A law that grows by what is acknowledged, whether its window is used or not.
+struct Greedy;
+
+struct Window(f64);
+
+impl OwnLaw for Greedy {
+    fn name(&self) -> &'static str {
+        "greedy"
+    }
+
+    fn make(&self, birth: &Birth) -> Box<dyn Controller> {
+        Box::new(Window(birth.initial_window))
+    }
+}
+
+impl Controller for Window {
+    fn on_ack(&mut self, ack: &Ack) {
+        self.0 += ack.packets;
+    }
+
+    fn on_loss(&mut self, _: &Loss) {
+        self.0 = (self.0 / 2.0).max(2.0);
+    }
+
+    fn on_timeout(&mut self, _: &Timeout) {
+        self.0 = 1.0;
+    }
+
+    fn window(&self) -> f64 {
+        self.0
+    }
+
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+}
+
+/// A window that grows while the receiver is the limit is red. In QUIC's acknowledgements nobody
+/// can lower a window.
+#[test]
+fn a_window_that_grows_while_the_receiver_limits_is_red() {
+    let own = Own { laws: vec![Arc::new(Greedy)], stacks: Vec::new() };
+    for (cc, expected) in
+        [("cubic", Verdict::Holds), ("greedy", Verdict::Differs), ("cubic+quic", Verdict::NotAsked)]
+    {
+        let subject = Subject::new(cc, Some("cubic")).expect("the profile is there");
+        let checks = chosen("U9").expect("it is a check");
+        let row = conform(&subject, &own, &checks).expect("it runs").remove(0);
+        assert_eq!(row.verdict, expected, "{cc}: {}", row.seen);
+    }
 }
 
 /// What is chosen is found by number, by group, and by the beginning of its number.

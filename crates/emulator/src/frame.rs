@@ -107,6 +107,9 @@ impl Cargo for Frame {
         self.set_ecn(Ecn::NotCapable);
     }
 
+    /// No script of a lab has lines that do so.
+    fn advertise(&mut self, _: u32) {}
+
     fn damage(&mut self) -> bool {
         false
     }

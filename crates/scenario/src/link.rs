@@ -160,8 +160,11 @@ impl CheckedLink {
                 "a lab's path has one port, which shares with none; leave it out",
             ));
         }
-        let doubles = self.varying.as_ref().is_some_and(|varying| varying.doubles());
-        doubles.then_some(("script", "a lab sends no packet twice; leave out twice"))
+        let varying = self.varying.as_ref()?;
+        if varying.lowers_windows() {
+            return Some(("script", "a lab leaves a kernel's windows alone; leave out window"));
+        }
+        varying.doubles().then_some(("script", "a lab sends no packet twice; leave out twice"))
     }
 
     /// Whether anything there marks packets.

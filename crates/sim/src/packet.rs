@@ -49,4 +49,8 @@ impl Cargo for Travelling {
     fn clear(&mut self) {
         self.segment.clear();
     }
+
+    fn advertise(&mut self, bytes: u32) {
+        self.segment.advertise(bytes);
+    }
 }

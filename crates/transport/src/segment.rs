@@ -258,6 +258,13 @@ impl Segment {
         }
     }
 
+    /// If it is an acknowledgement of TCP, lowers the window that it advertises to `bytes`.
+    pub fn advertise(&mut self, bytes: u32) {
+        if let Header::Ack(ack) = &mut self.header {
+            ack.reply.rewrite(bytes.into());
+        }
+    }
+
     /// Damages the payload; returns false if nothing is left of the packet then.
     pub const fn damage(&mut self) -> bool {
         match &mut self.header {

@@ -152,7 +152,7 @@ fn if_scalable(subject: &Subject) -> Result<(), &'static str> {
 }
 
 /// Only TCP says on the wire what it sends again.
-fn if_tcp(subject: &Subject) -> Result<(), &'static str> {
+pub(super) fn if_tcp(subject: &Subject) -> Result<(), &'static str> {
     match subject.transport {
         Transport::Tcp if !subject.cc.contains(':') || subject.profile != Profile::Any => Ok(()),
         _ => Err("asked of TCP only"),

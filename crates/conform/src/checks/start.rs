@@ -1,5 +1,6 @@
 //! The start of a connection.
 
+use super::ecn::if_tcp;
 use super::{always, avoidance, first_flight, idle, if_it_reduces, large};
 use crate::check::{Check, Finding, Group, Range, Stop, Word};
 use crate::network::{Network, Stimulus};
@@ -139,7 +140,38 @@ pub(super) static CHECKS: &[Check] = &[
             Ok(Finding::of(half / all, "").should(Range::at_most(1.3)))
         },
     },
+    Check {
+        id: "U9",
+        name: "limited by the receiver",
+        group: Group::Start,
+        word: Word::Should,
+        source: "RFC 9438 §5.8, RFC 5681 §3.1",
+        asks: "Five seconds in which the receiver has room for a hundred packets let the window \
+               grow to twice as many at most; in the first round without that limit it may grow \
+               by what was still under way.",
+        applies: |subject| if_tcp(subject).and_then(|()| if_it_reduces(subject)),
+        measure: limited_by_receiver,
+    },
 ];
+
+/// Bytes for which the receiver has room, and until when, in seconds.
+const ROOM: u32 = 150_000;
+const OPENS: f64 = 5.0;
+
+/// The largest flight in the first round after the receiver's window has opened.
+fn limited_by_receiver(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
+    let stimulus = Stimulus::on(Network::L, OPENS + 0.4).window_until(OPENS, ROOM);
+    let wire = trial.run(&stimulus)?;
+    let (room, used) = (f64::from(ROOM) / wire.size, wire.largest_flight(OPENS - 2.0, OPENS));
+    if used > 1.1 * room {
+        let why = "its acknowledgements are not read here, so that no window is lowered";
+        return Err(Stop::NotAsked(why.to_owned()));
+    }
+    let heard = OPENS + 0.5 * wire.rtt;
+    let most = wire.largest_flight(heard, heard + wire.rtt);
+    let found = Finding::of(most, "packets").told(format!("of {used:.0} before"));
+    Ok(idle::unless_reno(trial, found, 3.0 * room + 2.0))
+}
 
 /// The largest ratio of packets sent in a round and in the one before, of five rounds.
 fn doubling(trial: &mut Trial<'_>) -> Result<Finding, Stop> {

@@ -214,8 +214,8 @@ written! {
 
 written! {
     /// What happens to packets by their number, before the queue sees them: one of `drop`, `mark`,
-    /// `twice`, `clear` and `late`. Packets that the other fields admit are counted as they arrive,
-    /// from 1.
+    /// `twice`, `clear`, `late` and `window`. Packets that the other fields admit are counted as
+    /// they arrive, from 1.
     pub struct ScriptLine {
         required {}
         optional {
@@ -229,7 +229,10 @@ written! {
             clear: Numbers,
             /// Those with the numbers of `packets` arrive so much later, overtaken by others.
             late: Duration,
-            /// With `late`: the numbers.
+            /// Those with the numbers of `packets` that acknowledge TCP's data advertise so much
+            /// room at most, as a receiver with less does; a later line opens the window again.
+            window: Bytes,
+            /// With `late` or `window`: the numbers.
             packets: Numbers,
             /// The first count that arrive then or later.
             from: Duration,

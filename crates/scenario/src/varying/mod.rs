@@ -116,6 +116,11 @@ impl CheckedVarying {
         self.base.shaper.is_some()
     }
 
+    /// Whether a script lowers the windows that acknowledgements advertise.
+    pub fn lowers_windows(&self) -> bool {
+        self.base.script.0.iter().any(|line| matches!(line.act, Act::Window(_)))
+    }
+
     /// Whether a script sends packets twice.
     pub fn doubles(&self) -> bool {
         self.base.script.0.iter().any(|line| line.act == Act::Twice)

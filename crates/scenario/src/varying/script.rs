@@ -14,24 +14,30 @@ impl Context<'_> {
         line: &ScriptLine,
     ) -> Result<narrows_sim::ScriptLine, ScenarioError> {
         let field = |name: &str| format!("script[{number}].{name}");
-        let ScriptLine { late, packets, from, until, flow, least, each, .. } = line;
+        let ScriptLine { late, window, packets, from, until, flow, least, each, .. } = line;
+        let advertised = window.map(|window| window.count().min(u32::MAX.into()) as u32);
         let acts = [
             (line.drop.as_ref(), Act::Drop),
             (line.mark.as_ref(), Act::Mark),
             (line.twice.as_ref(), Act::Twice),
             (line.clear.as_ref(), Act::Clear),
             (packets.as_ref().filter(|_| late.is_some()), Act::Late(late.unwrap_or_default())),
+            (
+                packets.as_ref().filter(|_| window.is_some()),
+                Act::Window(advertised.unwrap_or_default()),
+            ),
         ];
         let mut said = acts.into_iter().filter_map(|(numbers, act)| Some((numbers?, act)));
-        if late.is_some() && packets.is_none() {
-            let message = "must say which packets; add packets = 1";
-            return Err(self.error(&field("late"), message));
+        for (name, is_said) in [("late", late.is_some()), ("window", window.is_some())] {
+            if is_said && packets.is_none() {
+                return Err(self.error(&field(name), "must say which packets; add packets = 1"));
+            }
         }
         let (Some((numbers, act)), None, true) =
-            (said.next(), said.next(), packets.is_some() == late.is_some())
+            (said.next(), said.next(), packets.is_some() == (late.is_some() || window.is_some()))
         else {
-            let message = "must say one of drop, mark, twice, clear, and late with packets; like \
-                           { drop = 17 }";
+            let message = "must say one of drop, mark, twice, clear, and late or window with \
+                           packets; like { drop = 17 }";
             return Err(self.error(&format!("script[{number}]"), message));
         };
         if let Some(late) = late

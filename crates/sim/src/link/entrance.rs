@@ -87,6 +87,9 @@ impl Entrance {
         if fate.clears {
             packet.clear();
         }
+        if let Some(bytes) = fate.window {
+            packet.advertise(bytes);
+        }
         let mut marks = fate.marks;
         if let Some((bucket, marks_instead)) = &mut self.policer
             && !bucket.take(now, bytes)

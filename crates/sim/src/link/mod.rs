@@ -132,6 +132,9 @@ pub trait Cargo: Packet {
 
     /// Takes its ECN bits off, as paths do that do not know them.
     fn clear(&mut self);
+
+    /// If it is an acknowledgement of TCP, lowers the window that it advertises to `bytes`.
+    fn advertise(&mut self, bytes: u32);
 }
 
 /// The fate of a packet whose departure is decided; if it departs, [`Link::busy_until`] says when.

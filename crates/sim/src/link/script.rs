@@ -36,6 +36,8 @@ pub enum Act {
     Twice,
     /// Its ECN bits are taken off.
     Clear,
+    /// If it is an acknowledgement of TCP, it advertises a window of so many bytes at most.
+    Window(u32),
 }
 
 impl Act {
@@ -96,6 +98,8 @@ pub(crate) struct Fate {
     pub marks: bool,
     pub clears: bool,
     pub late: Duration,
+    /// Bytes that an acknowledgement advertises at most.
+    pub window: Option<u32>,
 }
 
 impl Player {
@@ -123,6 +127,9 @@ impl Player {
                 Act::Clear => fate.clears = true,
                 Act::Twice => fate.doubles = true,
                 Act::Late(by) => fate.late = (fate.late + by).min(Act::LATEST),
+                Act::Window(bytes) => {
+                    fate.window = Some(fate.window.map_or(bytes, |other| other.min(bytes)));
+                }
             }
         }
         fate
@@ -138,7 +145,8 @@ impl Player {
 mod tests {
     use super::*;
     use crate::packet::Travelling;
-    use narrows_transport::{DataHeader, Header, Segment};
+    use narrows_signal::Reply;
+    use narrows_transport::{AckHeader, DataHeader, Header, Segment};
 
     fn packet(path: u32, bytes: u32) -> Travelling {
         let header = Header::Data(DataHeader::default());
@@ -187,5 +195,28 @@ mod tests {
         let fate = player.play(Time::ZERO, &packet(0, 1000));
         assert_eq!(fate, Fate { marks: true, ..Fate::default() });
         assert_eq!(player.idle().collect::<Vec<_>>(), [1]);
+    }
+
+    /// Of several lines the lowest counts; data has no window to advertise.
+    #[test]
+    fn windows_of_acknowledgements_are_lowered() {
+        let line = |bytes| ScriptLine {
+            act: Act::Window(bytes),
+            admits: Admits::ALL,
+            numbers: vec![1..=2],
+            each: None,
+        };
+        let mut player = Player::new(Script([line(9000), line(4000)].into()));
+        let fate = player.play(Time::ZERO, &packet(1, 40));
+        assert_eq!(fate, Fate { window: Some(4000), ..Fate::default() });
+        let mut ack = packet(1, 40);
+        ack.segment.header = Header::Ack(AckHeader::NOTHING);
+        ack.advertise(4000);
+        assert_eq!(ack.segment.reply().copied(), Some(Reply::Window(4000)));
+        ack.advertise(9000);
+        assert_eq!(ack.segment.reply().copied(), Some(Reply::Window(4000)));
+        let mut data = packet(0, 1500);
+        data.advertise(4000);
+        assert_eq!(data.segment, packet(0, 1500).segment);
     }
 }
