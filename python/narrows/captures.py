@@ -34,6 +34,8 @@ WORDS = {
 ESTIMATES = ("base_rtt", "rate", "buffer")
 # Time lines that are kept unless asked otherwise.
 LINES = 8
+# Columns that are there if laws were told.
+OF_LAWS = {"law": pl.String, "law_probability": pl.Float64, "law_not_told": pl.String}
 # A capture without these cannot be told to be of TCP.
 NAMELESS = "capture"
 
@@ -61,7 +63,9 @@ class Explained:
         in bit/s, ``buffer`` in bytes, with ``…_low`` and ``…_high`` beside them. What cannot be
         told is null.
         """
-        return pl.DataFrame([_row(flow) for flow in self.told["flows"]], infer_schema_length=None)
+        rows = [_row(flow) for flow in self.told["flows"]]
+        said = {name: kind for name, kind in OF_LAWS.items() if name in rows[0]}
+        return pl.DataFrame(rows, schema_overrides=said, infer_schema_length=None)
 
     @cached_property
     def times(self) -> pl.DataFrame:
@@ -197,7 +201,8 @@ def _row(flow: Mapping[str, Any]) -> dict[str, Any]:
     }
     if "law" in flow:
         law, probability = next(iter((flow["law"] or {}).items()), (None, None))
-        row |= {"law": law, "law_probability": probability}
+        told = {"law": law, "law_probability": probability}
+        row |= told | {"law_not_told": flow.get("law_not_told")}
     for name, share in zip(CAUSES, flow["shares"], strict=True):
         row[f"limited_by_{name}"] = share
     for name in ESTIMATES:

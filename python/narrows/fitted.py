@@ -95,7 +95,7 @@ def fit(explained: Explained, flow: int = 0, cc: str = OTHERS, rate: float | Non
     if own["rate"] is None:
         raise Error(
             f"flow {flow}: the bottleneck's rate is not told; it had no queue for long, or others "
-            "shared it; give it as rate"
+            "shared it; give the rate if you know it"
         )
     if base is None:
         raise Error(f"flow {flow}: the base RTT is not told; one way is not in the capture")

@@ -18,7 +18,7 @@ from narrows.results import run
 from narrows.scenario import Scenario
 from narrows.traits import FEWEST, distance, line_of, traits
 
-# The laws that are tried, by Linux's names, and what each is here: Linux's Reno has SACK.
+# The laws that are tried, and what each is here: `reno` is Linux's, with SACK, and `bbr` version 3.
 CANDIDATES = {
     "reno": "sack",
     "cubic": "cubic",
@@ -39,6 +39,8 @@ CANDIDATES = {
     "multcp": "multcp",
 }
 UNKNOWN = "unknown"
+# Nothing slower is a path, in bit/s.
+LEAST_RATE = 1e4
 # What is less likely is not said.
 LEAST = 0.05
 # Paths on which each law is tried: how far rate, base RTT and buffer go from what is told towards
@@ -49,6 +51,8 @@ BUFFER = 0.2
 # A law is e times as likely as one that is so much further off; one that nobody knows is as far
 # off as this.
 SCALE, STRANGE = 0.35, 1.2
+# Round trips that a law needs to show itself.
+ROUNDS = 60
 # The most that is looked at, in seconds and in packets.
 LONGEST, MOST_PACKETS = 60.0, 200_000
 # Hosts of a run: their links, how far the capture is from one in seconds, and where the first flow
@@ -123,7 +127,8 @@ def identify(
     Returns
     -------
     Identified
-        Probabilities, of which one is of a law that is none of them.
+        Probabilities, of which one is of *unknown*: of a law that is none of them, or of a path on
+        which they do something else than on the fitted one.
 
     Raises
     ------
@@ -143,14 +148,22 @@ def identify(
     >>> nw.identify(capture, laws=["reno", "cubic", "scalable"]).law
     'scalable'
     """
-    names = list(CANDIDATES if laws is None else laws)
+    if not isinstance(explained, Explained):
+        raise Error(f"explained: {explained!r} is not what nw.why returns")
+    names = [laws] if isinstance(laws, str) else list(CANDIDATES if laws is None else laws)
+    if not names:
+        raise Error("laws: there are none to try; leave it out for all of them")
+    if rate is not None and not LEAST_RATE <= rate < math.inf:
+        raise Error(f"rate: {rate!r} is not a rate in bit/s; try 20e6")
     for name in names:
         if name not in CANDIDATES:
             raise Error(f'laws: "{name}" is not tried; known: {", ".join(CANDIDATES)}')
+    own = explained.told["flows"][flow : flow + 1]
+    if flow >= 0 and own and own[0]["busy"] is None:
+        raise Error(f"flow {flow}: a log does not tell the path, so that no law can be tried")
     fit(explained, flow, rate=rate)
-    own = explained.told["flows"][flow]
-    seen = _Seen.of(own, flow, rate or own["rate"]["value"])
-    wanted = seen.traits(own)
+    seen = _Seen.of(own[0], flow, rate or own[0]["rate"]["value"])
+    wanted = seen.traits(own[0])
 
     def apart(number: int, watch: Callable[[float], None]) -> float:
         law, path = names[number // len(PATHS)], PATHS[number % len(PATHS)]
@@ -185,17 +198,18 @@ class _Seen:
             raise Error(f"flow {number}: its law does not show, as something else limits: {cause}")
         packets = rate / 8 / (own["segment_size"] + 40)
         seconds = min(own["seconds"], LONGEST, MOST_PACKETS / packets)
-        if seconds < FEWEST * line["width"]:
+        least = max(FEWEST * line["width"], ROUNDS * own["base_rtt"]["value"])
+        if seconds < least:
             raise Error(
-                f"flow {number}: {seconds:.3g} s are too short to show a law; "
-                f"{FEWEST} pieces of {line['width']:g} s are needed"
+                f"flow {number}: {seconds:.3g} s are too short to show a law; {least:.3g} s are "
+                f"needed, {ROUNDS} round trips"
             )
         return cls(rate, own["base_rtt"]["value"], line["width"], seconds, own["place"])
 
     def traits(self, flow: Mapping[str, Any]) -> dict[str, float]:
         """Return the traits of a flow on the same grid."""
         line = line_of(flow["timeline"], self.width, self.seconds)
-        return traits(line, self.rate, self.base, flow["goodput"])
+        return traits(line, self.rate, self.base)
 
 
 def _towards(explained: Explained, flow: int, path: tuple[float, float, float]) -> Explained:
@@ -220,8 +234,12 @@ def _simulated(
     with tempfile.TemporaryDirectory() as folder:
         scenario = _captured(fitted, seen)
         run(scenario, seed=seed % len(PATHS) + 1, traces_to=folder, progress=watch)
-        flows = why(f"{folder}/packets.pcapng").told["flows"]
-    return next(flow for flow in flows if flow["sender"] == FIRST)
+        explained = why(f"{folder}/packets.pcapng", lines=len(fitted.fields["flows"]))
+    flows: list[dict[str, Any]] = explained.told["flows"]
+    first = [flow for flow in flows if flow["sender"] == FIRST]
+    if not first:
+        raise Error("a law that was tried sent nothing over the path")
+    return first[0]
 
 
 def _captured(fitted: Scenario, seen: _Seen) -> Scenario:

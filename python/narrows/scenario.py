@@ -216,8 +216,11 @@ class Scenario:
         """
         try:
             text = read_text(Path(path), LARGEST)
-        except (OSError, UnicodeDecodeError) as error:
+        except OSError as error:
             raise _core.ScenarioError(f"{path}: {error}") from None
+        except UnicodeDecodeError as error:
+            made = "of a capture narrows fit makes one"
+            raise _core.ScenarioError(f"{path}: is no scenario ({error}); {made}") from None
         try:
             core = trace_files.beside(_core.Scenario(text), Path(path).parent)
             return cls.draft(core, {}).valid()

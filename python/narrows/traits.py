@@ -63,12 +63,15 @@ class Line:
         The least RTT in seconds; 0 without one.
     again
         Segments sent again.
+    came
+        Bytes that came through.
     """
 
     width: float
     flight: Floats
     rtt: Floats
     again: Floats
+    came: Floats
 
     @property
     def time(self) -> Floats:
@@ -93,10 +96,11 @@ def line_of(timeline: Mapping[str, Any], width: float, seconds: float) -> Line:
         columns([piece["flight"] for piece in pieces]).max(axis=1, initial=0),
         np.where(np.isfinite(least), least, 0.0),
         columns([piece["again"] for piece in pieces]).sum(axis=1),
+        columns([piece["bytes"] for piece in pieces]).sum(axis=1),
     )
 
 
-def traits(line: Line, rate: float, base: float, goodput: float) -> dict[str, float]:
+def traits(line: Line, rate: float, base: float) -> dict[str, float]:
     """Return a flow's traits by name; NaN for what does not show.
 
     Parameters
@@ -107,8 +111,6 @@ def traits(line: Line, rate: float, base: float, goodput: float) -> dict[str, fl
         The bottleneck's, in bit/s.
     base
         The base RTT in seconds.
-    goodput
-        The flow's, in bit/s.
     """
     losses = line.time[line.again > 0]
     begins = min([losses[0] + AFTER_LOSS] if len(losses) else [np.inf])
@@ -122,7 +124,8 @@ def traits(line: Line, rate: float, base: float, goodput: float) -> dict[str, fl
     found["episodes"] = math.log1p(10 * len(episodes) / lasts)
     found["kept"] = _median([_kept(line, episode, rtt) for episode in episodes])
     found |= _growth(line, episodes, rtt)
-    return found | {"goodput": goodput / rate}
+    came = 8 * float(line.came.sum()) / (line.width * len(line.came))
+    return found | {"goodput": came / rate}
 
 
 def _levels(flight: Floats, queue: Floats) -> dict[str, float]:

@@ -317,8 +317,8 @@ def test_laws_are_compared_over_a_fitted_path(narrows: Run, capture: Path, tmp_p
     assert [(run["cc"], run["seed"]) for run in runs] == [
         ("cubic", 1),
         ("cubic", 2),
-        ("bbr+cubic", 1),
-        ("bbr+cubic", 2),
+        ("bbr", 1),
+        ("bbr", 2),
     ]
     # The other flow of the capture is there, and stays as it was.
     kept = nw.compare(nw.Scenario.load(file), ["vegas"])
@@ -332,15 +332,21 @@ def test_laws_are_compared_over_a_fitted_path(narrows: Run, capture: Path, tmp_p
 @pytest.mark.parametrize(
     ("more", "why"),
     [
-        (["--rate", "5Mbps"], "--rate: path.toml says that"),
-        (["--pacing", "even"], "--pacing: path.toml says that"),
-        (["--real"], "--real: path.toml says that"),
+        (["--rate", "5Mbps"], "--rate: path.toml is the whole scenario"),
+        (["--pacing", "even"], "--pacing: path.toml is the whole scenario"),
+        (["--real"], "--real: path.toml is the whole scenario"),
         (["--cc", "cubic/bbr"], "is a mixture; with a file name one law"),
     ],
 )
 def test_what_a_file_says_is_not_said_twice(
     narrows: Run, tmp_path: Path, more: list[str], why: str
 ) -> None:
-    (tmp_path / "path.toml").write_text(nw.dumbbell("5Mbps", "40ms", "20p").to_toml())
+    path = nw.dumbbell("5Mbps", "40ms", "20p", duration="1s").with_({"seed": 7})
+    (tmp_path / "path.toml").write_text(path.to_toml())
     done = narrows("compare", "path.toml", *more)
     assert (done.returncode, why in done.stderr) == (2, True), done.stderr
+    [run] = narrows("compare", "path.toml", "--cc", "cubic", "--json").stdout.splitlines()
+    assert json.loads(run)["seed"] == 7
+    (tmp_path / "packets.pcap").write_bytes(b"\xff\xfe\x00")
+    done = narrows("compare", "packets.pcap")
+    assert (done.returncode, "narrows fit makes one" in done.stderr) == (2, True)

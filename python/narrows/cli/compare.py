@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Annotated
 
@@ -174,7 +175,8 @@ def compare(
     told = work.Shown((real, both), json_, csv, output, force)
     if file:
         _refuse_beside(context, file)
-        end_unless(work.compare_in(file, ccs, split_seeds(seeds, seed), told))
+        chosen = functools.partial(split_seeds, seeds, seed)
+        end_unless(work.compare_in(file, ccs, chosen, told))
         return
     combinations = work.Combinations(
         networks={
@@ -214,7 +216,7 @@ def _refuse_beside(context: typer.Context, file: Path) -> None:
         name = parameter.name or ""
         source = context.get_parameter_source(name)
         if source and source.name == "COMMANDLINE" and name not in BESIDE_A_FILE:
-            raise Error(f"{parameter.opts[0]}: {file} says that; change it there, or leave it out")
+            raise Error(f"{parameter.opts[0]}: {file} is the whole scenario; leave one of them out")
 
 
 @commands.command(epilog="Example: narrows demo -o out/demo")

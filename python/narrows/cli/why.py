@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from narrows.cli.options import Force, rate_of, split_list
+from narrows.errors import Error
 
 commands = typer.Typer()
 
@@ -27,6 +28,10 @@ def why(
             help="Say which law each of these flows ran: many are tried on the path that it saw.",
         ),
     ] = False,
+    rate: Annotated[
+        str | None,
+        typer.Option(help="With --law: the bottleneck's rate, if it is not told, like 50Mbps."),
+    ] = None,
     anonymous: Annotated[
         bool,
         typer.Option(
@@ -52,9 +57,12 @@ def why(
     status is 1 if the file breaks off or has blocks that cannot be read; all before is shown.
     """
     from narrows.cli.errors import end_unless
-    from narrows.cli.work.why import Capture, explain
+    from narrows.cli.work.why import Capture, Laws, explain
 
-    end_unless(explain(Capture(file, anonymous), flows, law, json_, output, force))
+    if rate and not law:
+        raise Error("--rate: nothing but --law asks for it; add that, or leave it out")
+    laws = Laws(law, None if rate is None else rate_of("--rate", rate))
+    end_unless(explain(Capture(file, anonymous), flows, laws, json_, output, force))
 
 
 @commands.command(epilog="Example: narrows fit capture.pcapng --compare cubic,bbr -o path.toml")

@@ -165,6 +165,8 @@ def _details(flow: Mapping[str, Any]) -> str:
         facts.append(f"{share:.0%} of acknowledgements came compressed".replace("%", " %"))
     if law := flow.get("law"):
         facts.insert(0, f"law: {likely(law)}")
+    elif reason := flow.get("law_not_told"):
+        facts.insert(0, f"law: not told; {reason}")
     if flow["offloaded"]:
         size = flow["largest_payload"]
         facts.append(f"{flow['offloaded']} segments of up to {size} bytes, of a network card")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
@@ -115,9 +115,12 @@ def compare(combinations: Combinations, shown: Shown) -> bool:
     return _compare(planned, combinations.seeds, [*lines, *combinations.left_out()], shown)
 
 
-def compare_in(file: Path, ccs: Sequence[str], seeds: list[int], shown: Shown) -> bool:
-    """Compare laws in the place of a scenario file's flows."""
+def compare_in(
+    file: Path, ccs: Sequence[str], seeds_from: Callable[[int], list[int]], shown: Shown
+) -> bool:
+    """Compare laws in the place of a scenario file's flows; its seed is the first unless told."""
     scenario = Scenario.load(file)
+    seeds = seeds_from(scenario.seed)
     for cc in ccs:
         if len(parts_of(cc)) > 1:
             raise Error(f'--cc: "{cc}" is a mixture; with a file name one law, as in cubic,bbr')
@@ -145,7 +148,7 @@ def _compare(
         comparison = compare_cases(planned, seeds)
         names = varying(comparison.cases)
         records = [
-            {**{name: case.said.get(name) for name in names}, **run.record()}
+            {name: case.said.get(name) for name in names} | run.record() | {"cc": case.said["cc"]}
             for case in comparison.cases
             for run in case.runs
         ]

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 from rich.table import Table
 
-from narrows.captures import Explained, in_sum, sentence, why
+from narrows.captures import LINES, Explained, in_sum, sentence, why
 from narrows.causes import NAMES
 from narrows.cli.work.printing import finish, folder_of, refuse_to_replace
 from narrows.errors import Error
@@ -39,12 +39,17 @@ class Capture:
     file: Path
     anonymous: bool
 
-    def read(self) -> Explained:
+    def read(self, lines: int = LINES) -> Explained:
         """Read it, with progress on a terminal; say if it is broken."""
         is_seen = sys.stderr.isatty()
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            explained = why(self.file, anonymous=self.anonymous, watch=_show if is_seen else None)
+            explained = why(
+                self.file,
+                lines=lines,
+                anonymous=self.anonymous,
+                watch=_show if is_seen else None,
+            )
         if is_seen:
             live("")
         for warning in said:
@@ -56,14 +61,22 @@ def _show(frames: int) -> None:
     live(f"{frames} frames")
 
 
+@dataclass(frozen=True)
+class Laws:
+    """Whether laws are to be told, and the bottleneck's rate in bit/s if a user knows it."""
+
+    wanted: bool
+    rate: float | None
+
+
 def explain(
-    capture: Capture, most: int, with_laws: bool, as_json: bool, output: Path | None, force: bool
+    capture: Capture, most: int, laws: Laws, as_json: bool, output: Path | None, force: bool
 ) -> bool:
     """Print and write what a capture tells; return whether it was read to its end."""
     with folder_of(output, force) as folder:
-        explained = capture.read()
-        if with_laws:
-            explained = told_laws(explained, most)
+        explained = capture.read(max(most, LINES) if laws.wanted else LINES)
+        if laws.wanted:
+            explained = told_laws(explained, most, laws.rate)
         if as_json:
             put(explained.to_json())
         else:
@@ -71,7 +84,9 @@ def explain(
         if folder:
             made = Made("why", [({"file": explained.name}, "")], [1])
             if capture.anonymous:
-                made = replace(made, command=["narrows", "why", explained.name, "--anonymous"])
+                more = ["--law"] if laws.wanted else []
+                command = ["narrows", "why", explained.name, "--anonymous", *more]
+                made = replace(made, command=command)
             folder.text("index.html", page(explained, made))
             folder.data("flows.parquet", parquet(explained.flows))
             folder.data("times.parquet", parquet(explained.times))
@@ -79,12 +94,12 @@ def explain(
     return not explained.told["broken"]
 
 
-def told_laws(explained: Explained, most: int) -> Explained:
+def told_laws(explained: Explained, most: int, rate: float | None) -> Explained:
     """Return a capture with the laws of its largest flows, or why one cannot be told."""
     flows = [dict(flow) for flow in explained.told["flows"]]
     for number, flow in enumerate(flows[:most]):
         try:
-            found = identify(explained, number)
+            found = identify(explained, number, rate=rate)
         except Error as error:
             flow["law"], flow["law_not_told"] = None, str(error).partition(": ")[2]
         else:
