@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs/conformance.md"
 MARK = "<!-- measured -->"
 # Each with what it is judged as, if its name does not say so.
-OURS = ["sack", "cubic", "bbr", "bbr1", "quic", "cubic+quic", "bbr+quic", "etcp"]
+OURS = ["sack", "cubic", "bbr", "bbr:as=draft", "bbr1", "quic", "cubic+quic", "bbr+quic", "etcp"]
 THEIRS = [
     "quinn:newreno",
     "quinn:cubic",
