@@ -246,10 +246,11 @@ def _captured(fitted: Scenario, seen: _Seen) -> Scenario:
     """Return a fitted dumbbell as a chain of links, which can be watched beside the receiver."""
     path = dict(fitted.fields["dumbbell"])
     rtt = _core.seconds("rtt", path.pop("rtt"))
+    middle = max(rtt / 2 - 2 * BESIDE, 0.0)
     ends = {"rate": HOSTS, "delay": f"{BESIDE:g}s"}
     links = [
         {"from": "s", "to": "r", "name": "first", **ends},
-        {"from": "r", "to": "q", "name": "middle", "delay": f"{rtt / 2 - 2 * BESIDE:.9f}s", **path},
+        {"from": "r", "to": "q", "name": "middle", "delay": f"{middle:.9f}s", **path},
         {"from": "q", "to": "d", "name": "last", **ends},
     ]
     flows = [{"from": "s", "to": "d", **flow} for flow in fitted.fields["flows"]]

@@ -87,6 +87,8 @@ def test_wrong_laws_and_flows_are_refused(tmp_path: Path) -> None:
     for rate in (0.0, -1.0, math.inf):
         with pytest.raises(nw.Error, match="is not a rate in bit/s"):
             nw.identify(explained, rate=rate)
+    # A packet takes longer than the round trip then, and no law does what was seen.
+    assert nw.identify(explained, rate=2e4, laws=["reno"]).law == "unknown"
     with pytest.raises(nw.Error, match="there are none to try"):
         nw.identify(explained, laws=[])
     with pytest.raises(nw.Error, match=r"not what nw\.why returns"):
