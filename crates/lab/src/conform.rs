@@ -166,7 +166,7 @@ fn summarise(name: &str, told: &str) {
 macro_rules! conform {
     ($of:expr) => {
         $crate::conform_tests! { $of;
-            u1 u2 u3 u4 u5 u6 u7 u8 g1 g2 g3 g4 g5 g6 g7 g8 d1 d2 d3 d4 d5 d6 d7 d8 d9 r1 r2 r3
+            u1 u2 u3 u4 u5 u6 u7 u8 u9 g1 g2 g3 g4 g5 g6 g7 g8 d1 d2 d3 d4 d5 d6 d7 d8 d9 r1 r2 r3
             r4 r5 r6 r7 r8 r9 r10 p1 p2 p3 p4 p5 i1 i3 i4 i5 e1 e2 e3 e4 e5 e6 e7 e8 t1 t2 t3 t4
             t5 t6 t8 b1 b2 b3 b4 b5 b6 b7 b8 b9 b10 b11 b12 b13 b14 x3 x4 x5 x6 x8
         }
