@@ -48,7 +48,7 @@ def critical_gain(ratio: float) -> float:
     Examples
     --------
     >>> [round(critical_gain(ratio), 6) for ratio in (-1.0, -0.5, 0.0, 0.2, 1.0)]
-    [0.0, 1.209200, 1.570796, 1.808697, inf]
+    [0.0, 1.2092, 1.570796, 1.808697, inf]
     """
     if math.isnan(ratio):
         raise ValueError("ratio: nan is no ratio")

@@ -11,7 +11,7 @@ from typing import Any
 
 from narrows import _core, tables
 from narrows.cli.work.printing import finish, folder_of, one_form, print_records
-from narrows.comparison import Comparison, decided_by, plan, run_cases, varying
+from narrows.comparison import Case, Comparison, decided_by, plan, run_cases, varying
 from narrows.errors import Error
 from narrows.files import Folder, parquet
 from narrows.law_files import parts_of
@@ -148,7 +148,7 @@ def _compare(
         comparison = compare_cases(planned, seeds)
         names = varying(comparison.cases)
         records = [
-            {name: case.said.get(name) for name in names} | run.record() | {"cc": case.said["cc"]}
+            {name: case.said.get(name) for name in names} | run.record() | _tried(case)
             for case in comparison.cases
             for run in case.runs
         ]
@@ -170,6 +170,12 @@ def _compare(
             write(folder, comparison, made)
             finish(folder, made, quiet=as_json or csv)
     return all(record.get("valid", True) for record in records)
+
+
+def _tried(case: Case) -> dict[str, str]:
+    """Return the law that was tried, where it is one; a run tells those of all its flows."""
+    law = case.said["cc"]
+    return {"cc": law} if len(parts_of(law)) == 1 else {}
 
 
 def _speed(records: Sequence[dict[str, Any]]) -> str:
