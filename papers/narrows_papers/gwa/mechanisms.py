@@ -22,6 +22,7 @@ from narrows_papers.gwa.setup import (
     PAYLOAD,
     PERFECT,
     SEEDS,
+    TCP,
     TICK,
     WAN,
     Place,
@@ -850,7 +851,7 @@ def _chain(
     flows = [{**flow, "from": f"source{host}", "to": f"receiver{host}"} for host in range(HOSTS)]
     result = bench.run(
         Scenario(
-            tcp="ns2",
+            tcp=TCP,
             packet=f"{PACKET}B",
             duration=bench.seconds(10),
             warmup="0s",

@@ -6,7 +6,7 @@ That is the six systems, the network of figure 3, FTP and Telnet.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +18,10 @@ from narrows.sweeps import Sweep
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, stated
 
+# ns-2 as it was in the paper's year: docs/defaults.md, "Older habits".
+TCP = "ns2-2000"
+# What the runs of ns-2 beside ours have: ns-2.35's habits.
+LATER = "ns2"
 # §6: "the timer granularity (i.e., the TCP 'tick') is 0.1 s".
 TICK = "100ms"
 # An MSS of 1000 bytes and 40 of headers.
@@ -95,6 +99,7 @@ def scenario(
     cc: str | Callable[[int], str] | None = None,
     queue: str | None = None,
     loss: str = "0",
+    tcp: str = TCP,
     **fields: Any,
 ) -> Scenario:
     """Describe hosts that share one link, each with an FTP and perhaps a Telnet session.
@@ -113,6 +118,8 @@ def scenario(
         function gives each host's `cc`.
     loss
         Share of packets lost on the bottleneck's wire, as text.
+    tcp
+        The habits of the hosts' TCP.
     fields
         More fields of the flows; None leaves one out.
     """
@@ -129,7 +136,7 @@ def scenario(
     ends = _ends(place, hosts, cc or entry.cc)
     sessions: list[dict[str, Any]] = [{"telnet": "100ms", **end} for end in ends] if telnet else []
     return Scenario(
-        tcp="ns2",
+        tcp=tcp,
         packet=f"{PACKET}B",
         duration=bench.seconds(seconds),
         warmup=bench.seconds(warmup),
@@ -250,11 +257,17 @@ def fair(frame: pl.DataFrame, system: str, why: str = "") -> Claim:
     )
 
 
-def each_system(bench: Bench, place: Place, sizes: list[int]) -> Sweep:
+def each_system(
+    bench: Bench,
+    place: Place,
+    sizes: list[int],
+    systems: Sequence[str] = tuple(SYSTEMS),
+    tcp: str = TCP,
+) -> Sweep:
     """Run each system at each buffer."""
     return bench.sweep(
-        lambda system, kilobytes: scenario(bench, place, system, kilobytes),
-        system=list(SYSTEMS),
+        lambda system, kilobytes: scenario(bench, place, system, kilobytes, tcp=tcp),
+        system=list(systems),
         kilobytes=sizes,
         seeds=bench.seeds(SEEDS),
     )

@@ -16,6 +16,7 @@ from narrows_papers.pxcp.setup import (
     RULE_OF_THUMB,
     SEEDS,
     SENDERS,
+    TCP,
     Sender,
     both_ways,
     links,
@@ -49,7 +50,7 @@ def described(bench: Bench, sender: Sender, buffer: int) -> Scenario:
     short = {**sender.flow, "count": 10, "rtt": "24ms", "rtt_spread": "36ms"}
     flows = [long, {**short, "over": [1, 1]}, {**short, "over": [2, 2]}]
     return Scenario(
-        tcp="ns2",
+        tcp=TCP,
         packet="1000B",
         duration=bench.seconds(100),
         warmup=bench.seconds(40),

@@ -14,6 +14,8 @@ from narrows.sweeps import Sweep
 from narrows_papers.bench import Bench, bottleneck
 from narrows_papers.claims import Claim, half_a_digit, interval, ranked, stated
 
+# ns-2.28, which the paper names (§4.1): docs/defaults.md, "Older habits".
+TCP = "ns2-2005"
 RATE = 622e6
 PACKET_BITS = 8000
 # The rule of thumb: 622 Mbps times the mean RTT of 82 ms.
@@ -102,7 +104,7 @@ def dumbbell(
     both = both_ways(flows) if back is None else [*flows, *back]
     other = {} if reverse_buffer is None else {"reverse": {"buffer": f"{reverse_buffer}B"}}
     return Scenario(
-        tcp="ns2",
+        tcp=TCP,
         packet="1000B",
         duration=bench.seconds(seconds),
         warmup=bench.seconds(warmup),
