@@ -25,6 +25,7 @@ from narrows_papers.gwa.setup import (
     TCP,
     TRADITIONAL,
     TWO_PACKETS,
+    Habits,
     alone,
     at_sizes,
     bottleneck,
@@ -149,7 +150,7 @@ def _without_ties(bench: Bench) -> str:
     )
 
 
-def without_ties(bench: Bench, tcp: str = TCP) -> Sweep:
+def without_ties(bench: Bench, tcp: Habits = TCP) -> Sweep:
     """Run Drop-Tail at 30 kB with hosts' links that are 0.1 % slower than the bottleneck."""
     return bench.sweep(
         lambda system, kilobytes: scenario(

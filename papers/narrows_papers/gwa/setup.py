@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -19,9 +19,10 @@ from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, stated
 
 # ns-2 as it was in the paper's year: docs/defaults.md, "Older habits".
-TCP = "ns2-2000"
+Habits = Literal["ns2", "ns2-2000"]
+TCP: Habits = "ns2-2000"
 # What the runs of ns-2 beside ours have: ns-2.35's habits.
-LATER = "ns2"
+LATER: Habits = "ns2"
 # §6: "the timer granularity (i.e., the TCP 'tick') is 0.1 s".
 TICK = "100ms"
 # An MSS of 1000 bytes and 40 of headers.
@@ -99,7 +100,7 @@ def scenario(
     cc: str | Callable[[int], str] | None = None,
     queue: str | None = None,
     loss: str = "0",
-    tcp: str = TCP,
+    tcp: Habits = TCP,
     **fields: Any,
 ) -> Scenario:
     """Describe hosts that share one link, each with an FTP and perhaps a Telnet session.
@@ -262,7 +263,7 @@ def each_system(
     place: Place,
     sizes: list[int],
     systems: Sequence[str] = tuple(SYSTEMS),
-    tcp: str = TCP,
+    tcp: Habits = TCP,
 ) -> Sweep:
     """Run each system at each buffer."""
     return bench.sweep(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -15,7 +15,7 @@ from narrows_papers.bench import Bench, bottleneck
 from narrows_papers.claims import Claim, half_a_digit, interval, ranked, stated
 
 # ns-2.28, which the paper names (§4.1): docs/defaults.md, "Older habits".
-TCP = "ns2-2005"
+TCP: Final = "ns2-2005"
 RATE = 622e6
 PACKET_BITS = 8000
 # The rule of thumb: 622 Mbps times the mean RTT of 82 ms.
