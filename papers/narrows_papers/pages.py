@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,24 @@ def headlines(name: str) -> list[str]:
     """
     rows = [line for line in opening(name).splitlines() if line.startswith("|")]
     return rows[2:]
+
+
+@cache
+def captions(paper: str) -> dict[str, str]:
+    """Return what a paper's figures show, written by hand, by experiment.
+
+    Parameters
+    ----------
+    paper
+        The paper's short name.
+
+    Returns
+    -------
+    dict of str to str
+        By the experiment's name within the paper; empty for a study whose figures have none.
+    """
+    file = resources.files("narrows_papers").joinpath("captions", f"{paper}.toml")
+    return tomllib.loads(file.read_text("utf-8")) if file.is_file() else {}
 
 
 _OF_THE_PAPER = re.compile(r"(fig|tab|sec|eq)(\d+)")
@@ -255,6 +275,8 @@ def _section(record: dict[str, Any], folder: Path) -> list[str]:
     lines = [f"## {record['id']}: {record['title']}", ""]
     if (folder / f"{name}.png").exists():
         lines += [f"![{record['id']}]({folder.name}/{name}.png)", ""]
+        if said := captions(folder.name).get(name):
+            lines += [f"*{said}*", ""]
     if record["note"]:
         lines += [record["note"], ""]
     runs = f", {counting(record['runs'], 'run')}" if record["runs"] else ""

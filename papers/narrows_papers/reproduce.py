@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import polars as pl
@@ -292,8 +293,28 @@ def _write(
     for name, frame in finding.data.items():
         folder.data(f"{experiment.name}.{name}.parquet", parquet(frame))
     if finding.figure is not None:
+        letter(finding.figure)
         folder.data(f"{experiment.name}.png", plot.png(finding.figure))
     folder.text(f"{experiment.name}.json", json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+
+
+def letter(figure: Any) -> None:
+    """Name the panels of a figure (a), (b), (c) … row by row, if it has several.
+
+    Parameters
+    ----------
+    figure
+        A matplotlib figure.
+    """
+    # Axes over each other, such as those of a second scale, are one panel.
+    panels = {
+        spec.get_topmost_subplotspec().num1: ax
+        for ax in reversed(figure.axes)
+        if ax.axison and (spec := ax.get_subplotspec()) is not None
+    }
+    if len(panels) > 1:
+        for name, (_, ax) in zip(ascii_lowercase, sorted(panels.items()), strict=False):
+            ax.set_title(f"({name})", loc="left", fontsize="small")
 
 
 def _print(record: dict[str, Any], as_json: bool) -> None:

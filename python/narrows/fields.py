@@ -630,6 +630,10 @@ class WebFields(TypedDict, total=False):
     """Sizes of objects are those of the web of 2000 times this; 1 unless given."""
     persistent: str
     """Share of new connections that stay open for several pages, like "15%"; none unless given."""
+    connections: int
+    """Flows that are one user's connections: the page comes over the first, and then its objects
+    over all of them at a time; 1 unless given. `count` is a multiple of it.
+    """
 
 
 _FlowFrom = TypedDict("_FlowFrom", {"from": "str"}, total=False)

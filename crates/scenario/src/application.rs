@@ -192,7 +192,14 @@ fn pages(given: &Fields, web: &Web, payload: u64) -> Result<Usage, ScenarioError
     }
     let think = web.think.unwrap_or(Duration::from_millis(40_000));
     let persistent = web.persistent.unwrap_or_default().value();
-    Ok(Usage::Pages(PageSettings { think, size_factor, persistent, payload }))
+    let page = PageSettings { think, size_factor, persistent, payload };
+    let Some(connections) = web.connections.filter(|connections| *connections != 1) else {
+        return Ok(Usage::Pages(page));
+    };
+    if connections == 0 {
+        return Err(given.error("web.connections", "0 connections bring no page; try 6"));
+    }
+    Ok(Usage::Browses(page, connections))
 }
 
 fn files(given: &Fields, files: &Files, payload: u64) -> Result<Usage, ScenarioError> {

@@ -9,8 +9,8 @@ use crate::memories::CheckedMemory;
 use crate::network::Attachment;
 use crate::traces::Traces;
 use narrows_sim::{
-    Application, Arrivals, Endpoints, FlowSettings, LinkSettings, Memory, MemoryPort, Network,
-    Served, Varying, Watch,
+    Application, Arrivals, Browsing, Endpoints, FlowSettings, LinkSettings, Memory, MemoryPort,
+    Network, Served, Varying, Watch,
 };
 use narrows_transport::congestion::Path;
 use narrows_units::{Duration, Stream, Time};
@@ -40,15 +40,15 @@ pub(crate) fn network(
     let mut number = 0;
     for (group, sampled) in checked.flows.iter().zip(checked.sampled()) {
         network.pools.extend(pool(group, number as u32));
+        network.browsers.extend(browsers(group, number as u32, seed));
         for (index, attachment) in group.attachments.iter().enumerate() {
             let (from, to) = attach(&mut network, attachment, &mut next_host);
-            let random = Stream::new(seed, START_STREAMS, number).uniform();
             let flow = Member { group, attachment, seed, number };
             network.flows.push(FlowSettings {
                 from,
                 to,
                 endpoints: flow.endpoints(traces)?,
-                start: group.start(index, random),
+                start: start(group, index, (seed, number)),
                 // What has arrived is carried to its end.
                 stop: if group.arriving.is_some() { Time::NEVER } else { group.stop },
                 overhead: flow.overhead(),
@@ -112,6 +112,28 @@ fn pool(group: &CheckedFlow, first: u32) -> Option<Arrivals> {
         flows: first..first + group.count,
         payload: group.packet.payload(),
     })
+}
+
+/// The users of `group` with several connections each, of which `first` is the first flow. A user
+/// begins with the first of them.
+fn browsers(group: &CheckedFlow, first: u32, seed: u64) -> Vec<Browsing> {
+    let Some((page, connections)) = group.browses() else { return Vec::new() };
+    let users = group.attachments.chunks(connections as usize).enumerate();
+    let user = |(user, attachments): (usize, &[Attachment])| {
+        let own = user as u32 * connections;
+        Browsing {
+            page,
+            start: start(group, own as usize, (seed, u64::from(first + own))),
+            flows: first + own..first + own + connections,
+            rtts: attachments.iter().map(|attachment| attachment.base_rtt).collect(),
+        }
+    };
+    users.map(user).collect()
+}
+
+/// When the flow at place `index` of `group` starts, which is flow `number` under `seed`.
+fn start(group: &CheckedFlow, index: usize, (seed, number): (u64, u64)) -> Time {
+    group.start(index, Stream::new(seed, START_STREAMS, number).uniform())
 }
 
 /// Gives a flow hosts of its own at its routers; in a general network its ends are the nodes

@@ -15,7 +15,7 @@ use crate::network::{Attachment, Network};
 use crate::own::Own;
 use crate::scenario::{Datagrams, Flow, PacingName, QuantumField, Scenario, TcpName};
 use crate::stack::Stack;
-use narrows_sim::{Application, Gap, HostSettings, Making, Transmit};
+use narrows_sim::{Application, Gap, HostSettings, Making, PageSettings, Transmit, Usage};
 use narrows_transport::quic;
 use narrows_transport::tcp::Habits;
 use narrows_units::{Bytes, Duration, Time, text};
@@ -232,6 +232,7 @@ impl CheckedFlow {
             stop,
             arriving,
         };
+        group.has_whole_users(number)?;
         match &flow.arrivals {
             None => Ok(group),
             Some(written) => {
@@ -272,6 +273,29 @@ impl CheckedFlow {
     pub fn renews(&self) -> bool {
         let requests = matches!(self.application(), Some(Application::Requests(..)));
         requests || self.arriving.is_some()
+    }
+
+    /// What its users do who have several connections each, and how many, if it has such users.
+    pub(crate) fn browses(&self) -> Option<(PageSettings, u32)> {
+        match self.application() {
+            Some(Application::Requests(Usage::Browses(page, connections), ())) => {
+                Some((*page, *connections))
+            }
+            _ => None,
+        }
+    }
+
+    /// Fails if the connections are not those of whole users.
+    fn has_whole_users(&self, number: usize) -> Result<(), ScenarioError> {
+        let Some((_, each)) = self.browses().filter(|(_, each)| self.count % each > 0) else {
+            return Ok(());
+        };
+        let message = format!(
+            "{} flows are not the connections of whole users with {each} each; try count = {}",
+            self.count,
+            each * self.count.div_ceil(each)
+        );
+        Err(ScenarioError::new(format!("flows[{number}].web.connections"), message))
     }
 
     /// What its application sends, over a connection of ours.

@@ -161,6 +161,14 @@ fn what_a_transport_cannot_do_is_named() {
         &faulty("", "", "size = \"1MB\"\nweb = {}"),
         &["flows[0].size", "one kind of data, and has web already"],
     );
+    assert_names(
+        &faulty("", "", "count = 7\nweb = { connections = 3 }"),
+        &["flows[0].web.connections", "7 flows", "try count = 9"],
+    );
+    assert_names(
+        &faulty("", "", "web = { connections = 0 }"),
+        &["flows[0].web.connections", "try 6"],
+    );
 }
 
 #[test]

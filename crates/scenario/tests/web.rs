@@ -5,10 +5,17 @@ use std::ops::ControlFlow;
 
 /// Users over a link that is never full, RTT 100 ms.
 fn run(cc: &str, users: u32, persistent: &str) -> Results {
+    run_over(1, cc, users, persistent)
+}
+
+/// The same, each over so many connections.
+fn run_over(connections: u32, cc: &str, users: u32, persistent: &str) -> Results {
+    let flows = connections * users;
     let text = format!(
         "duration = \"200s\"\nwarmup = \"0s\"\ntcp = \"ns2\"\n[dumbbell]\nrate = \"10Gbps\"\nrtt = \"100ms\"\nbuffer = \"1bdp\"\n\
-         [[flows]]\ncc = \"{cc}\"\ncount = {users}\n\
-         web = {{ think = \"5s\", persistent = \"{persistent}\" }}\n"
+         [[flows]]\ncc = \"{cc}\"\ncount = {flows}\n\
+         web = {{ think = \"5s\", persistent = \"{persistent}\", \
+         connections = {connections} }}\n"
     );
     let checked = Scenario::from_toml(&text).and_then(Checked::new).expect("a scenario");
     narrows_scenario::run(&checked, 3, None, |_| ControlFlow::Continue(()))
@@ -59,4 +66,25 @@ fn a_small_object_takes_the_round_trips_of_its_connection() {
         "{at_once} of {} came over an open connection",
         small(&open).len()
     );
+}
+
+#[test]
+fn over_several_connections_a_page_is_there_sooner_and_nothing_else_is_asked_for() {
+    let (one, four) = (run_over(1, "newreno", 40, "0%"), run_over(4, "newreno", 40, "0%"));
+    let over = |results: &Results, connection: u32| {
+        results.transfers.flow.iter().filter(|flow| *flow % 4 == connection).count()
+    };
+    let counts = [0, 1, 2, 3].map(|connection| over(&four, connection));
+    assert!(
+        counts.is_sorted_by(|more, less| more > less),
+        "the page comes over the first: {counts:?}"
+    );
+    assert!(counts[3] > 50, "{counts:?}");
+    // An object is asked for when the one before it is there, a page when the user has thought:
+    // more objects in the same time, as fewer are waited for.
+    let objects = [&one, &four].map(|results| results.transfers.bytes.len());
+    assert!(objects[1] > objects[0], "{objects:?}");
+    let got: u64 = four.transfers.bytes.iter().sum();
+    let arrived: u64 = four.flows.iter().map(|flow| flow.summary.arrived * 960).sum();
+    assert!(got <= arrived && arrived - got < 160 * 10_000_000, "{got} of {arrived} bytes");
 }

@@ -22,6 +22,7 @@
 //! agree.
 
 mod books;
+mod browser;
 mod calendar;
 mod delays;
 mod ends;
@@ -46,6 +47,7 @@ mod tap;
 mod traffic;
 mod wiring;
 
+pub use browser::Browsing;
 pub use delays::PacketDelays;
 pub use histogram::Histogram;
 pub use host::{Cpu, HostSettings, Stalls};

@@ -1,5 +1,5 @@
 //! Web users: they think, request a page, and then the objects embedded in it, one after the other
-//! (E-TCP, §VI-H).
+//! (E-TCP, §VI-H); over several connections: `browser.rs`.
 //!
 //! The paper draws from the empirical tables of Smith, Hernández-Campos, Jeffay, Ott ("What TCP/IP
 //! protocol headers can tell us about the web", 2001), which are not available. We use instead:
@@ -60,8 +60,11 @@ pub struct QuerySettings {
 /// What is requested, and when.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Usage {
-    /// Pages, by a user.
+    /// Pages, by a user with this connection alone.
     Pages(PageSettings),
+    /// Pages, by a user in [`Network::browsers`](crate::Network::browsers) with so many
+    /// connections, of which this is one.
+    Browses(PageSettings, u32),
     /// Files, by the sender itself.
     Files(FileSettings),
     /// Answers to queries, over one connection.
@@ -135,7 +138,7 @@ pub(crate) struct Requester {
     usage: Usage,
     /// Base round-trip time.
     rtt: Duration,
-    stream: Stream,
+    taste: Taste,
     /// Objects of this page still to be requested.
     embedded: u64,
     /// Number of pages for which the connection stays open.
@@ -159,13 +162,20 @@ impl Requester {
     /// base round-trip time of `rtt` away.
     pub fn new(usage: Usage, rtt: Duration, stream: Stream, start: Time) -> Self {
         let request = Request::NONE;
-        let mut user =
-            Self { usage, rtt, stream, embedded: 0, pages_left: 0, request, transfers: Vec::new() };
+        let mut user = Self {
+            usage,
+            rtt,
+            taste: Taste::new(stream),
+            embedded: 0,
+            pages_left: 0,
+            request,
+            transfers: Vec::new(),
+        };
         user.request = match usage {
             Usage::Pages(settings) => user.think(&settings, start),
             Usage::Files(settings) => user.file(&settings, start),
             Usage::Queries(settings) => user.answer(&settings, start, start),
-            Usage::Arrivals(_) => request,
+            Usage::Arrivals(_) | Usage::Browses(..) => request,
         };
         user
     }
@@ -179,7 +189,7 @@ impl Requester {
     /// busy or not: what is under way, and the queries behind it.
     pub fn unfinished(&self, now: Time) -> Vec<Transfer> {
         let every = match self.usage {
-            Usage::Pages(_) | Usage::Files(_) => return Vec::new(),
+            Usage::Pages(_) | Usage::Browses(..) | Usage::Files(_) => return Vec::new(),
             Usage::Arrivals(_) => Duration::MAX,
             Usage::Queries(settings) => settings.every,
         };
@@ -209,13 +219,14 @@ impl Requester {
     pub fn finish(&mut self, now: Time) -> Request {
         self.transfers.push(self.transfer(now));
         self.request = match self.usage {
-            Usage::Arrivals(_) => Request::NONE,
+            Usage::Arrivals(_) | Usage::Browses(..) => Request::NONE,
             Usage::Queries(settings) => {
                 let next = self.request.asked + settings.every;
                 self.answer(&settings, next, now)
             }
             Usage::Files(settings) => {
-                let silence = self.rtt.scale(0.5) + settings.off.scale(self.stream.exponential());
+                let silence =
+                    self.rtt.scale(0.5) + settings.off.scale(self.taste.stream.exponential());
                 self.file(&settings, now + silence)
             }
             Usage::Pages(settings) if self.embedded > 0 => {
@@ -234,36 +245,68 @@ impl Requester {
     fn file(&mut self, settings: &FileSettings, asked: Time) -> Request {
         // The mean of a Pareto distribution is shape/(shape − 1) times its smallest value.
         let least = settings.mean * (settings.shape - 1.0) / settings.shape;
-        let packets = self.pareto(least, settings.shape).round().max(1.0) as u64;
+        let packets = self.taste.pareto(least, settings.shape).round().max(1.0) as u64;
         Request::of_packets(asked, packets, settings.payload)
     }
 
     /// The answer to the query at `asked`; if the one before is under way until `now`, it waits
     /// for that.
     fn answer(&mut self, settings: &QuerySettings, asked: Time, now: Time) -> Request {
-        let arrives = now.max(asked + settings.jitter.scale(self.stream.uniform()));
+        let arrives = now.max(asked + settings.jitter.scale(self.taste.stream.uniform()));
         let request = Request::of_bytes(asked, settings.bytes, settings.payload);
         Request { arrives, fresh: false, ..request }
     }
 
     fn think(&mut self, settings: &PageSettings, now: Time) -> Request {
-        let thought = settings.think.scale(self.stream.exponential());
-        self.embedded =
-            (self.pareto(1.0, EMBEDDED_EXPONENT).min(MOST_EMBEDDED) - 1.0).round() as u64;
+        let thought = self.taste.thinks(settings);
+        self.embedded = self.taste.embedded();
         self.ask(settings, now + thought)
     }
 
     fn ask(&mut self, settings: &PageSettings, asked: Time) -> Request {
-        let fresh = self.pages_left == 0;
+        self.taste.request(settings, asked, self.rtt, &mut self.pages_left)
+    }
+}
+
+/// What users draw at random.
+#[derive(Clone, Debug)]
+pub(crate) struct Taste {
+    stream: Stream,
+}
+
+impl Taste {
+    pub fn new(stream: Stream) -> Self {
+        Self { stream }
+    }
+
+    /// How long a user thinks.
+    pub fn thinks(&mut self, settings: &PageSettings) -> Duration {
+        settings.think.scale(self.stream.exponential())
+    }
+
+    /// How many objects are embedded in a page.
+    pub fn embedded(&mut self) -> u64 {
+        (self.pareto(1.0, EMBEDDED_EXPONENT).min(MOST_EMBEDDED) - 1.0).round() as u64
+    }
+
+    /// The request at `asked` for an object, over a connection that stays open for `pages_left`
+    /// pages and has a base round-trip time of `rtt`.
+    pub fn request(
+        &mut self,
+        settings: &PageSettings,
+        asked: Time,
+        rtt: Duration,
+        pages_left: &mut u64,
+    ) -> Request {
+        let fresh = *pages_left == 0;
         if fresh && self.stream.happens(settings.persistent) {
-            self.pages_left =
-                1 + (self.stream.exponential() * (PAGES_IN_A_ROW - 1.0)).round() as u64;
+            *pages_left = 1 + (self.stream.exponential() * (PAGES_IN_A_ROW - 1.0)).round() as u64;
         }
-        let setup = if fresh { self.rtt } else { Duration::ZERO };
+        let setup = if fresh { rtt } else { Duration::ZERO };
         let packets =
             (self.size() * settings.size_factor / settings.payload as f64).ceil().max(1.0) as u64;
         let request = Request::of_packets(asked, packets, settings.payload);
-        Request { arrives: asked + setup + self.rtt.scale(0.5), fresh, ..request }
+        Request { arrives: asked + setup + rtt.scale(0.5), fresh, ..request }
     }
 
     /// Draws the size of an object in bytes.
@@ -304,7 +347,7 @@ mod tests {
     #[test]
     fn sizes_have_the_body_and_the_tail_they_should() {
         let mut user = user(0.0);
-        let mut sizes: Vec<f64> = (0..200_000).map(|_| user.size()).collect();
+        let mut sizes: Vec<f64> = (0..200_000).map(|_| user.taste.size()).collect();
         sizes.sort_by(f64::total_cmp);
         let above = |bytes: f64| {
             sizes.iter().filter(|size| **size > bytes).count() as f64 / sizes.len() as f64

@@ -7,6 +7,7 @@ mod open;
 pub use open::Glimpse;
 
 use crate::books::PathBooks;
+use crate::browser::Browser;
 use crate::calendar::{Calendar, Event, PACKET, TIMER, link_of, transmitter};
 use crate::ends::{LATE, ReceivingEnd, SOON, SendingEnd, Sink, Source};
 use crate::hosted::Payloads;
@@ -14,7 +15,7 @@ use crate::link::{Carried, DepartureLink, Link, LinkSettings, Offered, Player};
 use crate::measured::Measured;
 use crate::packet::Travelling;
 use crate::pool::{Overrun, Pool};
-use crate::requests::Transfer;
+use crate::requests::{Request, Transfer};
 use crate::series::{LinkSeries, ReceiverSeries, SenderSeries};
 use crate::slab::Slab;
 use crate::summary::{FlowSummary, LinkSummary};
@@ -60,6 +61,7 @@ pub struct Simulation {
     tap: Option<TappedLinks>,
     end_taps: Option<TappedEnds>,
     pools: Vec<Pool>,
+    browsers: Vec<Browser>,
     /// The scripts of links that send packets twice.
     doublers: Vec<(LinkId, Player)>,
     /// The first transfer that found no free flow, which ends the run.
@@ -77,6 +79,7 @@ const FLOW_STREAMS: u64 = 2;
 const HOST_STREAMS: u64 = 3;
 const TIE_STREAM: u64 = 4;
 const POOL_STREAMS: u64 = 5;
+const BROWSER_STREAMS: u64 = 6;
 /// Flows whose ends a processor's second cache does not hold.
 const MANY_FLOWS: usize = 2000;
 /// Number of descriptions of flows whose memory is given back at once.
@@ -135,6 +138,7 @@ impl Simulation {
             tap: None,
             end_taps: None,
             pools: Vec::new(),
+            browsers: Vec::new(),
             doublers,
             overrun: None,
             has_many_flows,
@@ -154,6 +158,12 @@ impl Simulation {
         for (number, arrivals) in network.pools.into_iter().enumerate() {
             simulation.pools.push(Pool::new(arrivals, stream(POOL_STREAMS, number)));
             simulation.await_arrival(number);
+        }
+        for (number, browsing) in network.browsers.into_iter().enumerate() {
+            let mut browser = Browser::new(browsing, stream(BROWSER_STREAMS, number));
+            let (flow, request) = browser.begin();
+            simulation.browsers.push(browser);
+            simulation.request(flow, request);
         }
         Ok(simulation)
     }
@@ -525,6 +535,43 @@ impl Simulation {
         end.expect(&request);
         if let Some(pool) = end.pool() {
             self.pools[pool].idle(flow, at);
+        } else if !self.browsers.is_empty() {
+            self.tell_browser(flow, at);
+        }
+        self.arm_sender(flow);
+    }
+
+    /// Tells the user whose connection `flow` is, if it is one's, that what was asked for is there
+    /// at `at`. The user goes on then, by an event of its own: over other connections something may
+    /// come before.
+    #[cold]
+    fn tell_browser(&mut self, flow: u32, at: Time) {
+        let place = self.browsers.partition_point(|browser| browser.flows().end <= flow);
+        let browser = self.browsers.get_mut(place);
+        let Some(browser) = browser.filter(|browser| browser.flows().contains(&flow)) else {
+            return;
+        };
+        browser.finish(at, flow);
+        if at <= self.horizon {
+            let place = (self.senders.len() + self.pools.len() + place) as u32;
+            self.calendar.push(Event::new(at, TIMER | (2 * place), 0));
+        }
+    }
+
+    /// Lets a user request what is next.
+    #[cold]
+    fn browse(&mut self, browser: usize, now: Time) {
+        for (flow, request) in self.browsers[browser].step(now) {
+            self.request(flow, request);
+        }
+    }
+
+    /// Sends a request to the sender of `flow`, which has nothing else to do.
+    fn request(&mut self, flow: u32, request: Request) {
+        let end = &mut self.senders[flow as usize];
+        end.expect(&request);
+        if let Some(server) = &mut end.server {
+            server.requester.request = request;
         }
         self.arm_sender(flow);
     }
@@ -534,12 +581,7 @@ impl Simulation {
     fn arrive(&mut self, pool: usize, now: Time) {
         match self.pools[pool].arrive() {
             Some((flow, request)) => {
-                let end = &mut self.senders[flow as usize];
-                end.expect(&request);
-                if let Some(server) = &mut end.server {
-                    server.requester.request = request;
-                }
-                self.arm_sender(flow);
+                self.request(flow, request);
                 self.await_arrival(pool);
             }
             None => {
@@ -548,7 +590,8 @@ impl Simulation {
         }
     }
 
-    /// Enters the next arrival at a pool into the calendar, where pools come after flows.
+    /// Enters the next arrival at a pool into the calendar, where pools come after flows, and
+    /// users with several connections after pools.
     fn await_arrival(&mut self, pool: usize) {
         let time = self.pools[pool].next_at();
         if time <= self.horizon {
@@ -702,7 +745,11 @@ impl Simulation {
 
     fn sender_timer(&mut self, flow: u32, slot: usize, now: Time) {
         let Some(end) = self.senders.get_mut(flow as usize) else {
-            return self.arrive(flow as usize - self.senders.len(), now);
+            let place = flow as usize - self.senders.len();
+            return match place.checked_sub(self.pools.len()) {
+                None => self.arrive(place, now),
+                Some(browser) => self.browse(browser, now),
+            };
         };
         if end.scheduled[slot] != now {
             return;

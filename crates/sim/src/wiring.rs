@@ -1,6 +1,7 @@
 //! How the network is connected: nodes, links, flows, their paths, and which hops need no event of
 //! their own.
 
+use crate::browser::Browsing;
 use crate::calendar::LANES;
 use crate::host::HostSettings;
 use crate::hosted::Endpoint;
@@ -31,6 +32,8 @@ pub struct Network {
     pub flows: Vec<FlowSettings>,
     /// What arrives at pools of them.
     pub pools: Vec<Arrivals>,
+    /// Web users with several of them, in the order of their flows.
+    pub browsers: Vec<Browsing>,
 }
 
 /// How a flow is set up.

@@ -152,6 +152,11 @@ impl Running {
             let message = "nobody joins while transfers arrive; give all flows at the start";
             return Err(ScenarioError::new("flows", message));
         }
+        if next.flows.iter().any(|flow| flow.browses().is_some()) {
+            let message =
+                "nobody joins users with several connections; give all flows at the start";
+            return Err(ScenarioError::new("flows", message));
+        }
         self.stepped.simulation.join(network(&next, self.row)?).map_err(stepped::not_connected)?;
         (self.scenario, self.stepped.checked) = (scenario, next);
         Ok(at)

@@ -370,6 +370,9 @@ written! {
             /// Share of new connections that stay open for several pages, like "15%"; none unless
             /// given.
             persistent: Probability,
+            /// Flows that are one user's connections: the page comes over the first, and then its
+            /// objects over all of them at a time; 1 unless given. `count` is a multiple of it.
+            connections: u32,
         }
     }
 }

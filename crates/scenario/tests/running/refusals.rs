@@ -66,6 +66,10 @@ fn what_cannot_be_is_said() {
         join(twenty, arriving),
         "flows: nobody joins while transfers arrive; give all flows at the start"
     );
+    assert_eq!(
+        join(twenty, "count = 4\nweb = { connections = 2 }"),
+        "flows: nobody joins users with several connections; give all flows at the start"
+    );
 }
 
 #[test]

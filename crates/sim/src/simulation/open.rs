@@ -100,11 +100,12 @@ impl Simulation {
     }
 
     /// Flows join: `network` is the one that there is, followed by links and flows of its own,
-    /// which begin later than now. Panics if transfers arrive at a pool of flows. Fails if the ends
-    /// of a flow are not connected.
+    /// which begin later than now. Panics if transfers arrive at a pool of flows, or a user has
+    /// several. Fails if the ends of a flow are not connected.
     pub fn join(&mut self, network: Network) -> Result<(), WiringError> {
         self.expect_open();
-        assert!(self.pools.is_empty(), "pools come after the flows that there are");
+        let after = self.pools.is_empty() && self.browsers.is_empty();
+        assert!(after, "pools and users come after the flows that there are");
         let known = self.links.len();
         self.links.extend(super::links(&network, known, &self.settings));
         let paths = Paths::find(&network, &self.links, self.settings.ahead)?;

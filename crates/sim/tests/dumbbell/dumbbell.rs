@@ -9,9 +9,10 @@ use narrows_router::service::Steps;
 use narrows_router::{Discipline, Limit};
 use narrows_settings::Given;
 use narrows_sim::{
-    Ahead, Application, Arrivals, ControllerMaker, Endpoints, FlowSettings, Gap, HostSettings,
-    Jitter, LinkSettings, Loss, Making, Memory, MemorySettings, Network, PageSettings, Periods,
-    QuerySettings, RunSettings, Served, Simulation, Sizes, Usage, Varying, Watch,
+    Ahead, Application, Arrivals, Browsing, ControllerMaker, Endpoints, FlowSettings, Gap,
+    HostSettings, Jitter, LinkSettings, Loss, Making, Memory, MemorySettings, Network,
+    PageSettings, Periods, QuerySettings, RunSettings, Served, Simulation, Sizes, Usage, Varying,
+    Watch,
 };
 use narrows_transport::Transport;
 use narrows_transport::congestion::{EcnOfUser, Path, Quantum, Spacing};
@@ -32,6 +33,8 @@ pub enum Sends {
     Queries(Duration),
     /// Transfers at such gaps, over the flows from left to right.
     Arrivals(Duration),
+    /// Users with so many connections each.
+    PagesOver(u32),
 }
 
 /// A dumbbell: nodes 0 and 1 are the routers; each flow has its own hosts and links.
@@ -175,7 +178,26 @@ impl Dumbbell {
                 payload: 960,
             });
         }
+        if let Sends::PagesOver(connections) = self.sends {
+            let users = (0..self.flows / connections).map(|user| self.user(user, connections));
+            network.browsers.extend(users);
+        }
         network
+    }
+
+    /// A user with so many connections.
+    fn user(&self, user: u32, connections: u32) -> Browsing {
+        let first = user * connections;
+        Browsing {
+            page: self.reader(),
+            start: Time::ZERO,
+            flows: first..first + connections,
+            rtts: vec![self.rtt; connections as usize].into(),
+        }
+    }
+
+    fn is_of_user(&self, flow: u32, connections: u32) -> bool {
+        flow < self.flows / connections * connections
     }
 
     /// What both links share, if much varies and their queues decide on arrival.
@@ -232,6 +254,10 @@ impl Dumbbell {
                 bytes: 25_000,
                 payload: 960,
             })),
+            Sends::PagesOver(connections) if self.is_of_user(flow, connections) => {
+                served(Usage::Browses(self.reader(), connections))
+            }
+            Sends::PagesOver(_) => Application::Endless,
             Sends::Arrivals(_) if flow < self.flows => served(Usage::Arrivals(0)),
             Sends::Arrivals(_) => Application::Endless,
         };

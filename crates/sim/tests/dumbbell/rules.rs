@@ -116,7 +116,7 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
         0u64..300,
     );
     let varies = prop_oneof![Just(None), (1u64..1000).prop_map(Some)];
-    let path = (0usize..3, 0u64..3, any::<bool>(), 0u64..1000, 0usize..6, 1u32..4, varies);
+    let path = (0usize..3, 0u64..3, any::<bool>(), 0u64..1000, 0usize..7, 1u32..4, varies);
     let queue = (prop::sample::select(queues()), any::<bool>(), prop::bool::weighted(0.25));
     (network, tcp, path, queue, any_host()).prop_map(|(network, tcp, path, queue, host)| {
         let (queue, ecn, quic) = queue;
@@ -148,6 +148,7 @@ fn any_dumbbell() -> impl Strategy<Value = Dumbbell> {
                 Sends::Pages,
                 Sends::Queries(Duration::from_millis(90)),
                 Sends::Arrivals(Duration::from_millis(40)),
+                Sends::PagesOver(3),
             ][application],
             loss: [
                 Loss::None,
