@@ -287,9 +287,10 @@ impl CheckedFlow {
 
     /// Fails if the connections are not those of whole users.
     fn has_whole_users(&self, number: usize) -> Result<(), ScenarioError> {
-        let Some((_, each)) = self.browses().filter(|(_, each)| self.count % each > 0) else {
+        let each = self.browses().map_or(1, |(_, connections)| connections);
+        if self.count.is_multiple_of(each) {
             return Ok(());
-        };
+        }
         let message = format!(
             "{} flows are not the connections of whole users with {each} each; try count = {}",
             self.count,

@@ -216,28 +216,13 @@ impl Dumbbell {
         shares.then(|| Memory::new(settings, [0, 5000]).expect("it is large enough"))
     }
 
-    fn flow(&self, from: u32, to: u32, start: Time, flow: u32) -> FlowSettings {
-        let parts = self.parameters.iter().map(|(name, value)| format!("{name}={value}"));
-        let parts: Vec<String> = parts.collect();
-        let given = Given::parse(parts.iter().map(String::as_str)).expect("they are name=value");
-        let birth = Birth {
-            given,
-            slow_start: SlowStart::Standard,
-            initial_window: self.habits.initial_window,
-            packet_bytes: 1000,
-            receive_window: self.window_limit,
-            ..Birth::default()
-        };
-        let law = registry::find(self.law).expect("a law of the registry");
-        let recipe = law.read(&birth).expect("it takes its defaults");
-        let controller = recipe.make(self.seed);
-        let transport = self.transport(law.moved_by == MovedBy::EachLoss);
-        let path = Path::new(Stream::new(self.seed, 8, u64::from(flow)));
+    /// What `flow` sends; a new connection has the law that `recipe` makes.
+    fn application(&self, flow: u32, recipe: Recipe) -> Application {
         let served = |usage| {
             let served = Served { rtt: self.rtt, packet_bytes: 1000, make: maker(recipe) };
             Application::Requests(usage, served)
         };
-        let application = match self.sends {
+        match self.sends {
             Sends::Endless => Application::Endless,
             Sends::Packets(count) => Application::Packets { count, last_bytes: 1000 },
             Sends::Every(gap) => Application::Made(Making {
@@ -260,7 +245,27 @@ impl Dumbbell {
             Sends::PagesOver(_) => Application::Endless,
             Sends::Arrivals(_) if flow < self.flows => served(Usage::Arrivals(0)),
             Sends::Arrivals(_) => Application::Endless,
+        }
+    }
+
+    fn flow(&self, from: u32, to: u32, start: Time, flow: u32) -> FlowSettings {
+        let parts = self.parameters.iter().map(|(name, value)| format!("{name}={value}"));
+        let parts: Vec<String> = parts.collect();
+        let given = Given::parse(parts.iter().map(String::as_str)).expect("they are name=value");
+        let birth = Birth {
+            given,
+            slow_start: SlowStart::Standard,
+            initial_window: self.habits.initial_window,
+            packet_bytes: 1000,
+            receive_window: self.window_limit,
+            ..Birth::default()
         };
+        let law = registry::find(self.law).expect("a law of the registry");
+        let recipe = law.read(&birth).expect("it takes its defaults");
+        let controller = recipe.make(self.seed);
+        let transport = self.transport(law.moved_by == MovedBy::EachLoss);
+        let path = Path::new(Stream::new(self.seed, 8, u64::from(flow)));
+        let application = self.application(flow, recipe);
         FlowSettings {
             from,
             to,
