@@ -31,6 +31,8 @@ class Claim:
         Whether our value is as claimed; None if the runs do not decide it.
     why
         The reason for a difference, or why nothing is decided; shown only then.
+    is_measurement
+        Whether it is a measurement beside the paper's words, which nothing judges.
     """
 
     text: str
@@ -38,6 +40,7 @@ class Claim:
     found: str
     holds: bool | None
     why: str = ""
+    is_measurement: bool = False
 
     def __post_init__(self) -> None:
         """Decide nothing from what was not measured."""
@@ -62,8 +65,8 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """Return ``holds``, ``differs`` or ``not decided``."""
-        return VERDICTS[self.holds]
+        """Return ``holds``, ``differs``, ``not decided`` or ``measured``."""
+        return MEASURED if self.is_measurement else VERDICTS[self.holds]
 
     def record(self) -> dict[str, Any]:
         """Return the claim and its verdict as a dictionary for a JSON file.
@@ -73,12 +76,15 @@ class Claim:
         dict
             By name.
         """
-        return asdict(self) | {"verdict": self.verdict}
+        kept = asdict(self)
+        del kept["is_measurement"]
+        return kept | {"verdict": self.verdict}
 
 
 # A number that is none, as Python writes it.
 _NOT_MEASURED = re.compile(r"(?<![A-Za-z])(nan|inf)(?![A-Za-z])")
 VERDICTS = {True: "holds", False: "differs", None: "not decided"}
+MEASURED = "measured"
 
 
 def near(
@@ -359,6 +365,50 @@ def interval(values: Sequence[float], unit: str = "") -> str:
     return f"{mean:.4g} ± {half:.2g}" + (f" {unit}" if unit else "")
 
 
+def one_of(text: str, paper: str, found: Sequence[float], unit: str = "", why: str = "") -> Claim:
+    """Claim that the paper's number could be one more of our runs.
+
+    It is if it lies within the 95 % prediction interval of our seeds, or rounds to it.
+
+    Parameters
+    ----------
+    text, unit, why
+        As in `near`.
+    paper
+        The number as the paper prints it.
+    found
+        Ours, one for each seed.
+
+    Returns
+    -------
+    Claim
+        With its verdict.
+
+    Examples
+    --------
+    >>> one_of("index", "0.75", [0.70, 0.72, 0.71]).verdict
+    'holds'
+    >>> one_of("index", "0.78", [0.70, 0.72, 0.71]).verdict
+    'differs'
+    """
+    value, half = float(paper), half_a_digit(paper)
+    count = len(found)
+    mean = sum(found) / count
+    if count > 1:
+        from scipy.stats import t  # noqa: PLC0415 (a third of a second, seldom needed)
+
+        variance = sum((value - mean) ** 2 for value in found) / (count - 1)
+        half += float(t.ppf(0.975, count - 1)) * math.sqrt(variance * (1 + 1 / count))
+    shown = f"{value:,.0f}" if value >= 1e4 else paper
+    return stated(
+        f"{text} (one more run lies within ± {half:.2g} of our mean, with 95 % confidence)",
+        f"{shown} {unit}".rstrip(),
+        interval(found, unit),
+        abs(value - mean) <= half,
+        why,
+    )
+
+
 def _compare(high: Sequence[float], low: Sequence[float]) -> int:
     """Return 1 if the first values are higher, -1 if lower, 0 if it is not decided."""
     if len(high) < 2 or len(low) < 2 or not all(map(math.isfinite, (*high, *low))):
@@ -393,6 +443,29 @@ def stated(text: str, paper: str, found: str, holds: bool | None, why: str = "")
         With its verdict.
     """
     return Claim(text, paper, found, None if holds is None else bool(holds), why)
+
+
+def measured(text: str, paper: str, found: str, why: str = "") -> Claim:
+    """Set a measurement beside the paper's words, for which no bound has a reason before the run.
+
+    Parameters
+    ----------
+    text, paper, found
+        As in `Claim`.
+    why
+        What explains the number.
+
+    Returns
+    -------
+    Claim
+        Whose verdict is ``measured``.
+
+    Examples
+    --------
+    >>> measured("Telnet delay over the idle network's", "merely propagation", "2.2").verdict
+    'measured'
+    """
+    return Claim(text, paper, found, None, why, is_measurement=True)
 
 
 def _number(value: float, unit: str) -> str:

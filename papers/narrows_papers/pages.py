@@ -14,7 +14,7 @@ from typing import Any
 
 from narrows.files import read_text
 from narrows.progress import span
-from narrows_papers.claims import VERDICTS
+from narrows_papers.claims import MEASURED, VERDICTS
 
 # The order of the page over all papers.
 PAPERS = ("etcp", "ltcp", "htcp", "laws", "pxcp", "gwa", "spang", "raina")
@@ -123,6 +123,7 @@ def place(name: str) -> tuple[bool, int, int, str]:
     return (False, {"sec": 1, "eq": 2}.get(found[1], 0), int(found[2]), name)
 
 
+_ALL_VERDICTS = (*VERDICTS.values(), MEASURED)
 _OWN_BOUND = re.compile(r"taken as|bounds? (is|are|of) ours|\(here:")
 _NUMBERS, _WORDS, _EQUATIONS, _OWN = KINDS = (
     "the paper's numbers and orders",
@@ -210,8 +211,8 @@ def overview(folder: Path) -> str:
         "",
         *_kinds(folder),
         "",
-        "| experiment | claims | hold | differ | not decided |",
-        "|---|---|---|---|---|",
+        "| experiment | rows | hold | differ | not decided | measured |",
+        "|---|---|---|---|---|---|",
     ]
     everything: list[dict[str, Any]] = []
     for paper in PAPERS:
@@ -237,9 +238,12 @@ def _kinds(folder: Path) -> list[str]:
         for record in _records(folder / paper)
         for claim in record["claims"]
     )
-    lines = ["| claims judged by | hold | differ | not decided |", "|---|---|---|---|"]
+    lines = [
+        "| rows judged by | hold | differ | not decided | measured |",
+        "|---|---|---|---|---|",
+    ]
     for name in KINDS:
-        cells = [str(counts[name, verdict]) for verdict in VERDICTS.values()]
+        cells = [str(counts[name, verdict]) for verdict in _ALL_VERDICTS]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
 
@@ -261,13 +265,15 @@ def _records(folder: Path) -> list[dict[str, Any]]:
 
 def _counts(records: Sequence[dict[str, Any]]) -> dict[str, int]:
     verdicts = [claim["verdict"] for record in records for claim in record["claims"]]
-    return {verdict: verdicts.count(verdict) for verdict in VERDICTS.values()}
+    return {verdict: verdicts.count(verdict) for verdict in _ALL_VERDICTS}
 
 
 def _counted(records: Sequence[dict[str, Any]]) -> str:
-    holds, differs, undecided = _counts(records).values()
-    text = f"{holds + differs + undecided} claims: {holds} hold, {differs} differ"
-    return text + (f", {undecided} not decided" if undecided else "")
+    holds, differs, undecided, measured = _counts(records).values()
+    claims = holds + differs + undecided
+    text = f"{counting(claims, 'claim')}: {holds} hold, {differs} differ"
+    text += f", {undecided} not decided" if undecided else ""
+    return text + (f", and {counting(measured, 'measurement')}" if measured else "")
 
 
 def _section(record: dict[str, Any], folder: Path) -> list[str]:

@@ -11,10 +11,20 @@ import pytest
 from binary import Run
 from narrows_papers import EXPERIMENTS
 from narrows_papers.bench import Bench, bottleneck
-from narrows_papers.claims import Claim, above, below, digits, falling, near, ranked, stated
+from narrows_papers.claims import (
+    Claim,
+    above,
+    below,
+    digits,
+    falling,
+    measured,
+    near,
+    one_of,
+    ranked,
+    stated,
+)
 from narrows_papers.etcp.setup import later, scenario, steady, steady_link
 from narrows_papers.pages import headlines, is_own, overview, page, place
-from narrows_papers.pxcp.setup import one_of
 
 DOCS = Path(__file__).parents[2] / "docs" / "papers"
 
@@ -38,6 +48,9 @@ def test_verdicts_are_computed() -> None:
     assert falling("an order", ["a", "b", "c"], [3.0, 2.0, 1.0]).verdict == "holds"
     assert falling("an order", ["a", "b", "c"], [3.0, 1.0, 2.0]).verdict == "differs"
     assert stated("a shape", "flat", "?", None).verdict == "not decided"
+    row = measured("a number", "small", "3")
+    assert (row.verdict, row.holds) == ("measured", None)
+    assert row.undecided("the run is too short").verdict == "measured"
 
 
 def test_an_order_is_judged_by_the_seeds_intervals() -> None:

@@ -285,6 +285,7 @@ def _claims_of_sec3(
             "the window",
             0.05,
             runs[25].variation,
+            says="stable",
         ),
     ]
     claims += [_unstable(b, runs[b], runs[25], least) for b in BS if b < least]

@@ -50,6 +50,7 @@ def sec4(bench: Bench) -> Finding:
             "nothing is sent again in vain: packets that arrive twice over those sent again",
             0.001,
             counts["duplicates"] / counts["retransmitted"],
+            says="nothing",
         ),
         below(
             "delivery in order keeps up with arrivals: the longest that the application waits for "
@@ -57,6 +58,7 @@ def sec4(bench: Bench) -> Finding:
             "four times would take four)",
             4.0,
             float(behind["behind"].to_numpy()[len(behind) // 2 :].max()),
+            says="keeps up",
         ),
     ]
     figure, axes = panels(width=5.5)

@@ -12,7 +12,17 @@ from narrows.scenario import Scenario
 from narrows.theory.response import etcp_loss, per_packet_sent
 from narrows.types import Floats
 from narrows_papers.bench import Bench, bottleneck
-from narrows_papers.claims import Claim, above, below, digits, interval, near, ranked, stated
+from narrows_papers.claims import (
+    Claim,
+    above,
+    below,
+    digits,
+    interval,
+    measured,
+    near,
+    ranked,
+    stated,
+)
 from narrows_papers.etcp.analysis import load_of
 from narrows_papers.etcp.setup import (
     ETCP,
@@ -56,7 +66,8 @@ def fig05(bench: Bench) -> Finding:
             window,
             0.05,
             "packets",
-            since='the paper says "close to"',
+            since='the paper says "close to"; a queue of equal packets, M/D/1/20, loses p0 at a '
+            "load of 0.96, where the paper takes 1",
         ),
         steady("the window is stable", later(flow)["window"]),
         digits(
@@ -215,13 +226,12 @@ def _similar(frame: pl.DataFrame, protocols: dict[str, dict[str, Any]]) -> Claim
     throughput = np.array([row(frame, name, "utilisation") for name in protocols])
     apart = np.abs(throughput - goodput * 1.04)
     name, rtt, rate = np.unravel_index(int(apart.argmax()), apart.shape)
-    return stated(
+    return measured(
         "utilisation by throughput is similar: the largest difference from that by goodput, when "
-        "headers, 40 of 1040 bytes, count in both (the bound is ours)",
-        "< 0.1",
+        "headers, 40 of 1040 bytes, count in both",
+        "similar",
         f"{apart.max():.3f} ({list(protocols)[name]}, {CAPACITIES[rate]}, {RTTS[rtt]}), "
         f"E-TCP at most {apart[0].max():.3f}",
-        bool(apart.max() < 0.1),
         "the rest of what departs is payload that arrives twice",
     )
 

@@ -10,7 +10,7 @@ from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows.sweeps import Sweep
 from narrows_papers.bench import Bench
-from narrows_papers.claims import Claim, below, interval, stated
+from narrows_papers.claims import Claim, below, interval, one_of, stated
 from narrows_papers.pxcp.setup import (
     PACED_TCP,
     RULE_OF_THUMB,
@@ -20,7 +20,6 @@ from narrows_papers.pxcp.setup import (
     Sender,
     both_ways,
     links,
-    one_of,
     order,
     over_seeds,
 )
@@ -180,11 +179,13 @@ def _claims(use: dict[str, list[list[float]]]) -> list[Claim]:
             "highest over the seeds",
             0.6,
             max(low),
+            says="very low",
         ),
         below(
             "non-paced XCP does not work at all: its utilisation, highest over links and seeds",
             0.005,
             max(value for of_link in use["N.P. XCP"] for value in of_link),
+            says="does not work at all",
         ),
         *(
             order(
@@ -200,6 +201,7 @@ def _claims(use: dict[str, list[list[float]]]) -> list[Claim]:
             "difference of the means over seeds, largest over links",
             0.05,
             max(apart),
+            says="similar",
         ),
     ]
 

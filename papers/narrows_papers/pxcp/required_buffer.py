@@ -14,7 +14,7 @@ from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows.sweeps import Sweep
 from narrows_papers.bench import Bench
-from narrows_papers.claims import Claim, above, below, interval, near, stated
+from narrows_papers.claims import Claim, above, below, interval, near, one_of, stated
 from narrows_papers.pxcp.setup import (
     ASSUMED,
     CONSERVATIVE,
@@ -31,7 +31,6 @@ from narrows_papers.pxcp.setup import (
     link_over_time,
     links,
     long_flows,
-    one_of,
     order,
     over_seeds,
     share,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,7 +11,7 @@ import polars as pl
 from narrows.scenario import Scenario
 from narrows.sweeps import Sweep
 from narrows_papers.bench import Bench, bottleneck
-from narrows_papers.claims import Claim, half_a_digit, interval, ranked, stated
+from narrows_papers.claims import Claim, ranked
 
 # ns-2.28, which the paper names (§4.1): docs/defaults.md, "Older habits".
 TCP: Final = "ns2-2005"
@@ -153,29 +152,6 @@ def order(
     A single seed, as at quick scale, decides nothing.
     """
     return ranked(text, names, [values[name] for name in names], why)
-
-
-def one_of(text: str, paper: str, found: Sequence[float], unit: str = "", why: str = "") -> Claim:
-    """Claim that the paper's number could be one more of our runs.
-
-    It is if it lies within the 95 % prediction interval of our seeds, or rounds to it.
-    """
-    value, half = float(paper), half_a_digit(paper)
-    count = len(found)
-    mean = sum(found) / count
-    if count > 1:
-        from scipy.stats import t  # noqa: PLC0415 (a third of a second, seldom needed)
-
-        variance = sum((value - mean) ** 2 for value in found) / (count - 1)
-        half += float(t.ppf(0.975, count - 1)) * math.sqrt(variance * (1 + 1 / count))
-    shown = f"{value:,.0f}" if value >= 1e4 else paper
-    return stated(
-        f"{text} (one more run lies within ± {half:.2g} of our mean, with 95 % confidence)",
-        f"{shown} {unit}".rstrip(),
-        interval(found, unit),
-        abs(value - mean) <= half,
-        why,
-    )
 
 
 def link_over_time(result: Sweep) -> tuple[Any, Any]:

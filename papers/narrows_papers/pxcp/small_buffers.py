@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows_papers.bench import Bench
-from narrows_papers.claims import Claim, above, below, near, stated
+from narrows_papers.claims import Claim, above, below, near, ranked, stated
 from narrows_papers.pxcp.required_buffer import needed
 from narrows_papers.pxcp.setup import (
     ASSUMED,
@@ -39,14 +40,16 @@ FEW = 40
 JUDGED = 40
 
 
-def run(bench: Bench, buffers: dict[int, int], seeds: int = 1) -> pl.DataFrame:
+def run(
+    bench: Bench, buffers: dict[int, int], seeds: int = 1, senders: Sequence[str] = tuple(SENDERS)
+) -> pl.DataFrame:
     """Run every sender at each number of flows with its buffer."""
 
     def at(sender: str, flows: int) -> Scenario:
         entry = SENDERS[sender]
         return dumbbell(bench, [long_flows(entry, flows)], entry.queue, buffers[flows])
 
-    result = bench.sweep(at, sender=list(SENDERS), flows=list(buffers), seeds=bench.seeds(seeds))
+    result = bench.sweep(at, sender=list(senders), flows=list(buffers), seeds=bench.seeds(seeds))
     return links(result).select("sender", "flows", "seed", "utilisation", "loss_rate")
 
 
@@ -67,6 +70,8 @@ def fig02a(bench: Bench) -> Finding:
     ours = run(bench, measured)
     seeds = run(bench, {JUDGED: measured[JUDGED]}, SEEDS)
     theirs = run(bench, PAPER_BUFFERS, SEEDS)
+    ours_at_800 = run(bench, {800: measured[800]}, SEEDS, BURSTY_TCP)
+    least = min(BURSTY_TCP, key=lambda name: np.mean(_at(ours_at_800, name, 800)))
     claims = [
         *_over_the_flows(ours, _later(bench, measured)),
         *_over_the_seeds(f"{JUDGED} flows, buffer measured", seeds, JUDGED),
@@ -77,11 +82,11 @@ def fig02a(bench: Bench) -> Finding:
             0.9,
             min(min(_at(theirs, name, 800)) for name in BURSTY_TCP),
         ),
-        above(
-            "the same with the buffer that narrows measures",
-            0.9,
-            min(float(column(ours, name)[-1]) for name in BURSTY_TCP),
-            why=f"narrows measures {measured[800]:,} bytes for 800 flows, less than half of the "
+        ranked(
+            f"the same with the buffer that narrows measures: utilisation of {least}",
+            [least, "0.9"],
+            [_at(ours_at_800, least, 800), [0.9] * bench.seeds(SEEDS)],
+            f"narrows measures {measured[800]:,} bytes for 800 flows, less than half of the "
             "paper's 124,040, with which the claim holds (the line above)",
         ),
     ]

@@ -168,6 +168,7 @@ def _claims_of_laws(
             0.05,
             float(np.mean(np.abs(use["N.P. NewReno"] / use["N.P. HSTCP"] - 1))),
             why="HSTCP runs over SACK, to which §4.2.2 of the paper lays such a difference",
+            says="almost the same",
         ),
         stated(
             "non-paced Reno is the worst of the non-paced TCPs: numbers of sources with which it "
