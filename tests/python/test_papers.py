@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from binary import Run
+from narrows.plot import panels
 from narrows_papers import EXPERIMENTS
 from narrows_papers.bench import Bench, bottleneck
 from narrows_papers.claims import (
@@ -24,7 +25,8 @@ from narrows_papers.claims import (
     stated,
 )
 from narrows_papers.etcp.setup import later, scenario, steady, steady_link
-from narrows_papers.pages import headlines, is_own, overview, page, place
+from narrows_papers.pages import captions, headlines, is_own, overview, page, place
+from narrows_papers.reproduce import letter
 
 DOCS = Path(__file__).parents[2] / "docs" / "papers"
 
@@ -193,3 +195,23 @@ def test_one_more_run_may_give_the_papers_number_if_the_seeds_spread_so_far() ->
     assert one_of("queue", "7.6", [1.0, 2.0, 3.0]).verdict == "differs"
     assert one_of("index", "0.44", [0.444]).verdict == "holds"
     assert one_of("index", "0.44", [0.446]).verdict == "differs"
+
+
+def test_each_figure_has_a_caption_and_each_caption_a_figure() -> None:
+    for folder in sorted(path for path in DOCS.glob("*") if path.is_dir()):
+        drawn = {path.stem for path in folder.glob("*.png")}
+        said = captions(folder.name)
+        assert set(said) == drawn, folder.name
+        assert all("*" not in text and text.endswith(".") for text in said.values())
+
+
+def test_panels_are_named_row_by_row_and_a_second_scale_is_none() -> None:
+    figure, axes = panels(2, 2)
+    axes[0][1].twinx()
+    axes[1][1].set_axis_off()
+    letter(figure)
+    named = [[ax.get_title(loc="left") for ax in row] for row in axes]
+    assert named == [["(a)", "(b)"], ["(c)", ""]]
+    alone, axes = panels()
+    letter(alone)
+    assert axes[0][0].get_title(loc="left") == ""

@@ -19,6 +19,7 @@ from narrows.types import Floats
 from narrows_papers.bench import Bench, bottleneck
 from narrows_papers.claims import Claim, above, below, digits, near, stated
 from narrows_papers.etcp.setup import later, scenario, variation
+from narrows_papers.marks import level
 from narrows_papers.registry import Finding, experiment
 
 BUFFER = 20
@@ -396,6 +397,7 @@ def fig01(bench: Bench) -> Finding:
     axes[0][0].semilogx(megabits, etcp, label="E-TCP")
     axes[0][0].semilogx(megabits, tcp, "--", label="TCP")
     axes[0][0].plot(crossing, 0.5, "ko", ms=4)
+    level(axes[0][0], 0.88)
     axes[0][0].set(
         xlabel="throughput of a connection (Mbps)", ylabel="load ρ (utilisation)", ylim=(0, None)
     )

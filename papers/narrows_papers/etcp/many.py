@@ -32,6 +32,7 @@ from narrows_papers.etcp.setup import (
     variation,
     with_rate,
 )
+from narrows_papers.marks import level
 from narrows_papers.registry import Finding, experiment
 
 FLOWS = 50
@@ -74,6 +75,8 @@ def fig07(bench: Bench) -> Finding:
     ]
     shown = flow.filter(pl.col("flow").is_in(SHOWN))
     figure = _three(shown, link, "window", "cwnd (packets)", 0.05)
+    level(figure.axes[0], 240)
+    level(figure.axes[2], 0.018)
     return Finding(claims, {"flow": shown, "link": link}, figure)
 
 
@@ -118,7 +121,7 @@ def fig08(bench: Bench) -> Finding:
         ),
     ]
     figure, axes = panels(width=7)
-    labels = [f"{rate[:-4]} Gbps\n{rtt}" for rate in rates for rtt in rtts]
+    labels = [f"{rate[:-4]} Gbps\n{rtt[:-2]} ms" for rate in rates for rtt in rtts]
     places = np.arange(len(labels))
     for number, name in enumerate(protocols):
         axes[0][0].bar(places + 0.14 * (number - 2.5), table[name], 0.14, label=name)

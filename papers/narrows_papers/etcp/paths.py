@@ -23,6 +23,7 @@ from narrows_papers.etcp.setup import (
     variation,
     with_rate,
 )
+from narrows_papers.marks import level
 from narrows_papers.registry import Finding, experiment
 from narrows_papers.series import averaged
 
@@ -278,6 +279,8 @@ def _draw_both_ways(frame: pl.DataFrame) -> Any:
             ax.plot(FIGURE_15_MBPS, both, "o-", ms=3, lw=1, color=color, label=name)
             ax.plot(FIGURE_15_MBPS, alone, ":", lw=1, color=color, label=f"{name}, one way")
         ax.set(xlabel="capacity (Mbps)", ylim=(0, 1), title=f"{there} forward")
+        level(ax, *((0.8, "paper: E-TCP") if there == 1 else (0.9, "paper: E-TCP above")))
+        level(ax, 0.3, "paper: NewReno below")
     axes[0][0].set_ylabel("utilisation by goodput")
     figure.legend(
         *axes[0][0].get_legend_handles_labels(),

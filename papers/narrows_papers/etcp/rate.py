@@ -69,7 +69,7 @@ def fig19(bench: Bench) -> Finding:
     return Finding(
         claims,
         {"flow": flow, "link": link},
-        dynamics(flow, link, "rate", "sending rate (packets/s)"),
+        dynamics(flow, link, "rate", "sending rate (packets/s)", (120_200, P0)),
     )
 
 

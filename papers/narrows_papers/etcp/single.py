@@ -40,6 +40,7 @@ from narrows_papers.etcp.setup import (
     steady,
     steady_link,
 )
+from narrows_papers.marks import level
 from narrows_papers.registry import Finding, experiment
 
 CAPACITIES = ["100kbps", "1Mbps", "10Mbps", "100Mbps", "1Gbps", "2.5Gbps", "5Gbps"]
@@ -96,7 +97,7 @@ def fig05(bench: Bench) -> Finding:
     return Finding(
         claims,
         {"flow": flow, "link": link},
-        dynamics(flow, link, "window", "cwnd (packets)"),
+        dynamics(flow, link, "window", "cwnd (packets)", (12_020, 0.0102)),
         note,
     )
 
@@ -298,7 +299,7 @@ def curves(
                 rows = frame.filter((pl.col("protocol") == name) & (pl.col("rtt") == rtt))
                 rows = rows.sort("megabits")
                 ax.semilogx(rows["megabits"], rows[column], "o-", ms=3, lw=1, label=name)
-            ax.set(xlabel="capacity (Mbps)", ylim=(0, 1.02), title=f"RTT {rtt}")
+            ax.set(xlabel="capacity (Mbps)", ylim=(0, 1.02), title=f"RTT {rtt[:-2]} ms")
         line[0].set_ylabel(label)
     figure.legend(
         *axes[0][0].get_legend_handles_labels(),
@@ -310,8 +311,13 @@ def curves(
     return figure
 
 
-def dynamics(flow: pl.DataFrame, link: pl.DataFrame, column: str, label: str) -> Any:
-    """Draw the paper's three panels: window or rate, queue, loss rate per 10 ms and cumulative."""
+def dynamics(
+    flow: pl.DataFrame, link: pl.DataFrame, column: str, label: str, says: tuple[float, float]
+) -> Any:
+    """Draw the paper's three panels: window or rate, queue, loss rate per 10 ms and cumulative.
+
+    What the paper says of the first and the last is in `says`.
+    """
     figure, axes = panels(1, 3, width=3.6)
     axes[0][0].plot(flow["time"], flow[column], lw=0.6)
     axes[0][0].set(xlabel="time (s)", ylabel=label, ylim=(0, None))
@@ -320,4 +326,6 @@ def dynamics(flow: pl.DataFrame, link: pl.DataFrame, column: str, label: str) ->
     axes[0][1].legend(fontsize="x-small", loc="upper right")
     top = float(np.quantile(link["loss_rate"].to_numpy(), 0.995)) * 1.5
     draw_loss(axes[0][2], link, 100, "10 ms means", max(top, 2 * P0))
+    level(axes[0][0], says[0])
+    level(axes[0][2], says[1])
     return figure

@@ -13,6 +13,7 @@ from narrows.types import Floats
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, above, one_of, ranked, stated
 from narrows_papers.etcp.setup import scenario
+from narrows_papers.marks import crosses
 from narrows_papers.registry import Finding, experiment
 
 PROTOCOLS: dict[str, dict[str, Any]] = {
@@ -339,6 +340,17 @@ def _times(transfers: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _goodputs_of_the_paper(etcp: Floats) -> tuple[list[float], list[float]]:
+    """Return where peers' bars would end by the paper's gains, beside E-TCP's goodput here."""
+    x, y = [], []
+    for setting, gains in GAINS.items():
+        place = SETTINGS.index(setting)
+        for row, gain in enumerate(gains, 1):
+            x.append(place + 0.27 * (row - 1))
+            y.append(float(etcp[place]) / (1 + float(gain)))
+    return x, y
+
+
 def _draw(labels: list[str], goodput: Floats, times: Floats) -> Any:
     figure, axes = panels(2, 1, width=8)
     for ax, values, label in (
@@ -347,8 +359,9 @@ def _draw(labels: list[str], goodput: Floats, times: Floats) -> Any:
     ):
         for number, name in enumerate(PROTOCOLS):
             ax.bar(np.arange(len(labels)) + 0.27 * (number - 1), values[number], 0.27, label=name)
-        ax.set_xticks(range(len(labels)), labels, fontsize="x-small")
+        ax.set_xticks(range(len(labels)), labels, fontsize="small")
         ax.set_ylabel(label)
+    crosses(axes[0][0], *_goodputs_of_the_paper(goodput[0]))
     axes[1][0].set_xlabel("Mbps / users / factor on the sizes of objects")
     axes[0][0].legend(fontsize="x-small", loc="upper left")
     return figure

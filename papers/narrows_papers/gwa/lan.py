@@ -42,6 +42,7 @@ from narrows_papers.gwa.setup import (
     telnet,
     two_packets,
 )
+from narrows_papers.marks import crosses
 from narrows_papers.registry import Finding, experiment
 
 SIZES = [30, 60, 90, 120, 180, 240, 360]
@@ -184,6 +185,8 @@ def fig05(bench: Bench) -> Finding:
     ]
     figure, axes = panels(1, 3, width=3.4)
     draw_telnet(axes, frame)
+    crosses(axes[0][0], [120], [1e-2])
+    crosses(axes[0][2], [30], [12_000])
     note = (
         "Mean Telnet delay at 120 kB: "
         + ", ".join(f"{system} {1e3 * mean[system][120]:.3g} ms" for system in SYSTEMS)

@@ -15,6 +15,7 @@ from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, above, below, digits, near, one_of, stated
 from narrows_papers.ltcp.setup import flow_series, scenario
 from narrows_papers.ltcp.single import figure_5
+from narrows_papers.marks import crosses
 from narrows_papers.registry import Finding, experiment
 
 PACKET_BITS = 1500 * 8
@@ -182,7 +183,7 @@ def tab02(bench: Bench) -> Finding:
     figure, axes = panels()
     axes[0][0].plot(measured["layer"], measured["rounds"], "o", ms=3, label="simulated")
     axes[0][0].plot(measured["layer"], measured["eq14"], lw=1, label="eq. 14")
-    axes[0][0].set(xlabel="layer K", ylabel="round trips from W_3 to W_K")
+    axes[0][0].set(xlabel="layer K", ylabel="round trips from $W_3$ to $W_K$")
     axes[0][0].legend(fontsize="x-small")
     note = (
         "In the simulation datagrams fill a path of 10 Gbps and 20 ms for one second and then "
@@ -317,8 +318,8 @@ def _claims_of_windows(layers: Any, windows: Any, eq3: dict[str, Any]) -> list[C
 def _draw_eq03(windows: Any, eq3: dict[str, Any]) -> Figure:
     """Draw the figure of ltcp/eq03."""
     figure, axes = panels(1, 1, width=6)
-    axes[0][0].loglog(windows, eq3["W"], lw=0.8, label="decrease by window, β·W")
-    axes[0][0].loglog(windows, eq3["W_K"], lw=0.8, label="decrease by layer, β·W_K")
+    axes[0][0].loglog(windows, eq3["W"], lw=0.8, label="decrease by window, β·$W$")
+    axes[0][0].loglog(windows, eq3["W_K"], lw=0.8, label="decrease by layer, β·$W_K$")
     axes[0][0].set(xlabel="window at the loss (packets)", ylabel="round trips to regain it")
     axes[0][0].legend(fontsize="x-small")
     return figure
@@ -402,7 +403,7 @@ def eq13(bench: Bench) -> Finding:
     figure, axes = panels()
     axes[0][0].plot(k, 3 / (k + 1), label="3/(K + 1)")
     axes[0][0].axhline(BETA, color="k", lw=0.8, label="β = 0.15")
-    axes[0][0].step(k, lost / 10, where="mid", lw=0.8, label="layers lost at W_K, tenths")
+    axes[0][0].step(k, lost / 10, where="mid", lw=0.8, label="layers lost at $W_K$, tenths")
     axes[0][0].set(xlabel="layer K", ylabel="share of the window", ylim=(0, 1.05))
     axes[0][0].legend(fontsize="x-small")
     return Finding(claims, {"bound": data}, figure)
@@ -436,7 +437,8 @@ def eq18(bench: Bench) -> Finding:
     figure, axes = panels()
     losses = np.logspace(-8, -2, 61)
     axes[0][0].loglog(losses, ltcp(losses), label="LTCP, eq. 18")
-    axes[0][0].loglog(losses, square_root(losses), label="√(3/2p)")
+    axes[0][0].loglog(losses, square_root(losses), label="TCP, √(3/(2p))")
+    crosses(axes[0][0], [1.2e-7, 1.2e-7], [30_000, 30_000 / 8])
     axes[0][0].loglog(p, measured["ltcp"], "o", ms=4, label="LTCP, simulated")
     axes[0][0].loglog(p, measured["tcp"], "s", ms=4, label="TCP, simulated")
     axes[0][0].set(xlabel="loss rate p", ylabel="mean window (packets)")

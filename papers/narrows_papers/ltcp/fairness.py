@@ -181,7 +181,7 @@ def w_t(bench: Bench) -> Finding:
     claims = [_below(rate, free[rate], far[rate]) for rate in BELOW]
     claims += [_above(rate, free[rate]) for rate in RATES[len(BELOW) :]]
     figure, axes = panels()
-    for style, label, table in (("C0o", "W_T = 50", free), ("C1x", f"W_T = {FAR}", far)):
+    for style, label, table in (("C0o", "$W_T$ = 50", free), ("C1x", f"$W_T$ = {FAR}", far)):
         x = [_fair_window(rate) for rate, ratios in table.items() for _ in ratios]
         axes[0][0].loglog(x, np.concatenate(list(table.values())), style, ms=4, label=label)
     axes[0][0].axvline(50, color="k", lw=0.8, label="50 packets")

@@ -240,13 +240,13 @@ def _drawn(users: dict[str, pl.DataFrame], found: pl.DataFrame) -> Any:
         ax.set(title=name, ylim=(0, 1300), xlim=(0, END))
     axes[0][0].legend(fontsize="x-small", ncols=2, loc="upper center", columnspacing=1)
     for row in range(4):
-        axes[row][0].set_ylabel("Mbps")
+        axes[row][0].set_ylabel("goodput (Mbps)")
     found = found.filter(pl.col("scheme").is_in(BESIDE_TCP))
     ax, place = axes[3][2], np.arange(len(found))
     ax.barh(place, found["share_of_ten_tcps"].to_numpy(), color="C2")
     ax.set_yticks(place, found["scheme"].to_list(), fontsize="xx-small")
     ax.invert_yaxis()
-    ax.set(title="left to ten TCPs, of 500 Mbps", xlim=(0, 1))
+    ax.set(title="left to ten TCPs", xlabel="share of 500 Mbps", xlim=(0, 1))
     for number in (9, 10):
         axes.flat[number].set_xlabel("time (s)")
     return figure

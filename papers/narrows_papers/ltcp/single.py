@@ -244,7 +244,7 @@ def _more_losses(found: pl.DataFrame) -> Claim:
 def _bars(found: pl.DataFrame) -> Any:
     figure, axes = panels(2, 2, width=4.5, height=2.8)
     place = np.arange(len(RATES))
-    for row, buffer in enumerate((QUEUES, TEXT)):
+    for row, buffer in enumerate((TEXT, QUEUES)):
         for number, name in enumerate(PROTOCOLS):
             x = place + 0.4 * number - 0.2
             cells = [_cell(found, name, rate, buffer) for rate in RATES]

@@ -15,6 +15,7 @@ from narrows.scenario import Scenario
 from narrows.sweeps import Sweep
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, above, below, interval, near, one_of, stated
+from narrows_papers.marks import crosses
 from narrows_papers.pxcp.setup import (
     ASSUMED,
     CONSERVATIVE,
@@ -195,12 +196,11 @@ def _draw_fig01a(at: Callable[..., float], paced: dict[int, list[float]]) -> Fig
         lw=0,
         label=f"P. C.P., {SEEDS} seeds",
     )
-    axes[0][0].set_xticks([2, 5, 10, 20, 40, 100, 200, 400, 800])
-    axes[0][0].set_xticklabels(["2", "5", "10", "20", "40", "100", "200", "400", "800"])
-    axes[0][0].minorticks_off()
-    axes[0][0].loglog(
-        list(PAPER_BUFFERS), list(PAPER_BUFFERS.values()), "kx", label="P. C.P., the paper's words"
-    )
+    crosses(axes[0][0], list(PAPER_BUFFERS), list(PAPER_BUFFERS.values()))
+    axes[0][0].plot(FLOWS, RULE_OF_THUMB / np.sqrt(FLOWS), "k:", lw=0.8, label="over √n")
+    ticks = [2, 5, 10, 20, 40, 100, 200, 400, 800]
+    axes[0][0].set_xticks(ticks, [str(flows) for flows in ticks])
+    axes[0][0].set_xticks([], minor=True)
     axes[0][0].axhline(RULE_OF_THUMB, color="k", lw=0.5, ls="--", label="rule of thumb")
     axes[0][0].set(xlabel="long flows each way", ylabel="longest queue (bytes)")
     axes[0][0].legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.0, 1.0))

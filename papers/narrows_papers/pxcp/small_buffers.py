@@ -13,6 +13,7 @@ from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, above, below, near, ranked, stated
+from narrows_papers.marks import level
 from narrows_papers.pxcp.required_buffer import needed
 from narrows_papers.pxcp.setup import (
     ASSUMED,
@@ -106,7 +107,8 @@ def fig02a(bench: Bench) -> Finding:
         ylim=(0, 1),
         title="buffers as measured in figure 1 (a)",
     )
-    axes[0][1].set(ylim=(0, 1), title="the paper's buffers: 23,360 and 124,040 bytes")
+    axes[0][1].set(ylabel="utilisation", ylim=(0, 1), title="23,360 and 124,040 bytes")
+    level(axes[0][0], 0.9)
     for ax in axes[0]:
         ax.legend(fontsize="xx-small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
     words = ", ".join(f"{flows}: {size}" for flows, size in measured.items())
@@ -341,6 +343,8 @@ def _draw_fig02b(seen: dict[str, tuple[Any, Any]]) -> Figure:
         for label in labels:
             ax.plot(*seen[label], lw=0.6, label=label)
         ax.set(xlabel="time (s)", ylabel="utilisation", ylim=(0, 1.05))
+        if "P. XCP" in labels[0]:
+            level(ax, 0.9)
         ax.legend(fontsize="x-small", loc="lower right")
     return figure
 

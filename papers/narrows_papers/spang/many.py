@@ -133,15 +133,18 @@ def _falls(full: pl.DataFrame, law: str) -> Claim:
 
 
 def _figure(never_empty: pl.DataFrame, full: pl.DataFrame) -> Any:
-    figure, axes = panels(1, 2, width=8.0)
+    figure, axes = panels(1, 2, width=4.2)
     for ax, least, title in zip(
         axes[0], (never_empty, full), ("queue never empty", "link full"), strict=True
     ):
         for number, law in enumerate(LAWS):
             ax.loglog(FLOWS, _of(least, law), "o-", ms=3, color=f"C{number}", label=law)
             if least is never_empty:
-                ax.loglog(FLOWS, NEVER_EMPTY[law], "x:", ms=4, color=f"C{number}")
+                theirs = "the laboratory" if number == 0 else None
+                ax.loglog(FLOWS, NEVER_EMPTY[law], "x:", ms=4, color=f"C{number}", label=theirs)
         ax.loglog(FLOWS, [BDP / math.sqrt(n) for n in FLOWS], "k--", lw=0.8, label="BDP/√n")
-        ax.set(title=title, xlabel="flows", ylabel="least buffer (packets)")
+        ax.set(title=title, xlabel="flows", ylabel="least buffer (packets)", ylim=(3, 400))
+        ax.set_xticks(FLOWS, [str(flows) for flows in FLOWS])
+        ax.set_xticks([], minor=True)
         ax.legend(fontsize="x-small")
     return figure

@@ -103,7 +103,7 @@ def _collapses(table: pl.DataFrame, law: str) -> Claim:
 
 
 def _figure(table: pl.DataFrame) -> Any:
-    figure, axes = panels(2, 2, width=7.0)
+    figure, axes = panels(2, 2, width=4.2)
     for ax, law in zip(axes.flat, LAWS, strict=True):
         for way, style in (("Linux", "o-"), ("smooth", "s--")):
             if law == "BBRv1" and way == "smooth":

@@ -113,9 +113,19 @@ def _figure(found: dict[tuple[str, int], float], laws: list[str]) -> Any:
     for number, law in enumerate(laws):
         mine = [found[law, flows] for flows in FLOWS]
         ax.loglog(FLOWS, mine, "o-", ms=3, color=f"C{number}", label=law)
-        ax.loglog(list(THEIRS[law]), list(THEIRS[law].values()), "x:", ms=4, color=f"C{number}")
+        theirs = "the laboratory" if number == 0 else None
+        ax.loglog(
+            list(THEIRS[law]),
+            list(THEIRS[law].values()),
+            "x:",
+            ms=4,
+            color=f"C{number}",
+            label=theirs,
+        )
     ax.loglog(FLOWS, [_lose_together(n) for n in FLOWS], "k--", lw=0.8, label="√n + n²/(2B)")
-    ax.set(xlabel="flows", ylabel="that reduce their windows together")
+    ax.set(xlabel="flows", ylabel="flows that cut together")
+    ax.set_xticks(FLOWS, [str(flows) for flows in FLOWS])
+    ax.set_xticks([], minor=True)
     ax.legend(fontsize="x-small")
     return figure
 
@@ -158,12 +168,10 @@ def marked(bench: Bench) -> Finding:
 
 
 def _queues(series: pl.DataFrame) -> Any:
-    figure, axes = panels(1, 1, width=5.5)
-    ax = axes[0][0]
-    for way in MARKED:
+    figure, axes = panels(1, len(MARKED), width=4.2)
+    for ax, way in zip(axes[0], MARKED, strict=True):
         rows = series.filter((pl.col("link") == 0) & (pl.col("way") == way))
         rows = rows.filter(pl.col("seed") == rows["seed"].min())
-        ax.plot(rows["time"], rows["queue"], lw=0.8, label=way)
-    ax.set(xlabel="time (s)", ylabel="queue (packets)", ylim=(0, None))
-    ax.legend(fontsize="x-small")
+        ax.plot(rows["time"], rows["queue"], lw=0.6)
+        ax.set(title=way, xlabel="time (s)", ylabel="queue (packets)", ylim=(0, None))
     return figure

@@ -12,6 +12,7 @@ pub mod copa;
 pub mod cubic;
 pub mod dctcp;
 pub mod etcp;
+pub mod etcp_ecn;
 pub mod etcp_rate;
 pub mod etcp_sqrt;
 pub mod fast;
@@ -42,6 +43,7 @@ pub(crate) static ALL: &[Entry] = &[
     cubic::LAW,
     dctcp::LAW,
     etcp::LAW,
+    etcp_ecn::LAW,
     etcp_rate::LAW,
     etcp_sqrt::LAW,
     fast::LAW,
