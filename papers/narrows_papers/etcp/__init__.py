@@ -19,6 +19,7 @@ from narrows_papers.etcp import (
     start,
     streaming,
     timers,
+    unequal,
     web,
 )
 
@@ -41,5 +42,6 @@ __all__ = [
     "start",
     "streaming",
     "timers",
+    "unequal",
     "web",
 ]

@@ -22,7 +22,6 @@ from narrows_papers.gwa.setup import (
     PAYLOAD,
     PERFECT,
     SEEDS,
-    TCP,
     TICK,
     WAN,
     Place,
@@ -851,7 +850,7 @@ def _chain(
     flows = [{**flow, "from": f"source{host}", "to": f"receiver{host}"} for host in range(HOSTS)]
     result = bench.run(
         Scenario(
-            tcp=TCP,
+            tcp="ns2",
             packet=f"{PACKET}B",
             duration=bench.seconds(10),
             warmup="0s",

@@ -3,6 +3,6 @@
 Bhandarkar, Jain, Reddy: "LTCP: a layered congestion control protocol for highspeed networks".
 """
 
-from narrows_papers.ltcp import analysis, fairness, peers, real, sharing, single, testbed
+from narrows_papers.ltcp import analysis, fairness, peers, real, sharing, single, testbed, unequal
 
-__all__ = ["analysis", "fairness", "peers", "real", "sharing", "single", "testbed"]
+__all__ = ["analysis", "fairness", "peers", "real", "sharing", "single", "testbed", "unequal"]

@@ -181,9 +181,9 @@ impl Controller for EtcpEcn {
         self.cwnd.ssthresh
     }
 
-    /// Twice the window, which is in flight on average.
+    /// Twice the window, which is in flight on average; in slow start the window.
     fn flight_limit(&self) -> f64 {
-        2.0 * self.cwnd.window
+        self.cwnd.window * if self.cwnd.is_below_threshold() { 1.0 } else { 2.0 }
     }
 
     /// Exponential gaps of mean RTT/W (§III-C).
