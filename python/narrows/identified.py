@@ -165,14 +165,15 @@ def identify(
     seen = _Seen.of(own[0], flow, rate or own[0]["rate"]["value"])
     wanted = seen.traits(own[0])
 
-    def tried(number: int, watch: Callable[[float], None]) -> dict[str, float]:
+    def apart(number: int, watch: Callable[[float], None]) -> float:
         law, path = names[number // len(PATHS)], PATHS[number % len(PATHS)]
-        scenario = fit(_towards(explained, flow, path), flow, CANDIDATES[law], rate).scenario
-        return seen.traits(_simulated(scenario, seen, number, watch))
+        tried = _towards(explained, flow, path)
+        scenario = fit(tried, flow, CANDIDATES[law], rate).scenario
+        return distance(wanted, seen.traits(_simulated(scenario, seen, number, watch)))
 
-    found = each(len(names) * len(PATHS), tried)
-    runs = [found[at : at + len(PATHS)] for at in range(0, len(found), len(PATHS))]
-    return _judged({law: distance(wanted, own) for law, own in zip(names, runs, strict=True)})
+    found = each(len(names) * len(PATHS), apart)
+    per_law = [found[at : at + len(PATHS)] for at in range(0, len(found), len(PATHS))]
+    return _judged(dict(zip(names, map(_together, per_law), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -263,6 +264,13 @@ def _captured(fitted: Scenario, seen: _Seen) -> Scenario:
         flows=flows,
         trace={"links": watched},
     )
+
+
+def _together(apart: Sequence[float]) -> float:
+    """Return the distance of a law that did this on several paths: likelihoods are averaged."""
+    nearest = min(apart)
+    mean = sum(math.exp(-(it - nearest) / SCALE) for it in apart) / len(apart)
+    return nearest - SCALE * math.log(mean)
 
 
 def _judged(distances: Mapping[str, float]) -> Identified:

@@ -191,45 +191,25 @@ def _median(values: Sequence[float]) -> float:
     return float(np.median(known)) if known else math.nan
 
 
-# How far a flow is from a law at most for one trait, and if only one of them shows it.
+# How far apart two flows are at most for one trait, and if only one of them shows it.
 MOST, MISSING = 12.0, 2.0
 
 
-def distance(seen: Mapping[str, float], runs: Sequence[Mapping[str, float]]) -> float:
-    """Return the mean square of how many tolerances a flow's traits are from those of a law's runs.
-
-    Where runs differ by more than the tolerance, by chance or as the path is not known exactly, so
-    may the flow.
-
-    Parameters
-    ----------
-    seen
-        The flow's traits.
-    runs
-        Those of one law in each of its runs.
+def distance(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    """Return the mean square of how many tolerances traits of two flows are apart.
 
     Examples
     --------
     >>> flow = dict.fromkeys(TOLERANCES, 1.0)
-    >>> distance(flow, [flow]), round(distance(flow | {"kept": 0.96}, [flow]) * len(TOLERANCES), 6)
+    >>> distance(flow, flow), round(distance(flow, flow | {"kept": 0.96}) * len(TOLERANCES), 6)
     (0.0, 1.0)
     """
-    apart = [
-        it
-        for name in TOLERANCES
-        if (it := _apart(name, seen[name], [run[name] for run in runs])) is not None
-    ]
+    apart = []
+    for name, tolerance in TOLERANCES.items():
+        shown = [math.isfinite(flow[name]) for flow in (one, other)]
+        if all(shown):
+            within = tolerance * max(abs(one[name]), abs(other[name]), 1.0)
+            apart.append(min(((one[name] - other[name]) / within) ** 2, MOST))
+        elif any(shown):
+            apart.append(MISSING)
     return sum(apart) / max(len(apart), 1)
-
-
-def _apart(name: str, seen: float, runs: Sequence[float]) -> float | None:
-    """Return the square for one trait; None if neither the flow nor any run shows it."""
-    shown = [value for value in runs if math.isfinite(value)]
-    share = len(shown) / len(runs)
-    if not math.isfinite(seen):
-        return MISSING * share if shown else None
-    if not shown:
-        return MISSING
-    mean, deviation = float(np.mean(shown)), float(np.std(shown))
-    within = math.hypot(TOLERANCES[name] * max(abs(mean), abs(seen), 1.0), deviation)
-    return float(min(((seen - mean) / within) ** 2, MOST)) + MISSING * (1 - share)
