@@ -359,7 +359,7 @@ def _draw(labels: list[str], goodput: Floats, times: Floats) -> Any:
     ):
         for number, name in enumerate(PROTOCOLS):
             ax.bar(np.arange(len(labels)) + 0.27 * (number - 1), values[number], 0.27, label=name)
-        ax.set_xticks(range(len(labels)), labels, fontsize="small")
+        ax.set_xticks(range(len(labels)), labels, fontsize="x-small")
         ax.set_ylabel(label)
     crosses(axes[0][0], *_goodputs_of_the_paper(goodput[0]))
     axes[1][0].set_xlabel("Mbps / users / factor on the sizes of objects")
