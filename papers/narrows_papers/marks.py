@@ -8,7 +8,7 @@ from typing import Any
 SAYS = "paper"
 
 
-def crosses(ax: Any, x: Sequence[float], y: Sequence[float]) -> None:
+def crosses(ax: Any, x: Sequence[float], y: Sequence[float], says: str = SAYS) -> None:
     """Mark values of the paper's on a panel.
 
     Parameters
@@ -17,8 +17,10 @@ def crosses(ax: Any, x: Sequence[float], y: Sequence[float]) -> None:
         Matplotlib's axes.
     x, y
         Where they are.
+    says
+        What the legend says of them.
     """
-    ax.plot(x, y, "kx", ms=6, mew=1.2, label=SAYS, zorder=5)
+    ax.plot(x, y, "kx", ms=6, mew=1.2, label=says, zorder=5)
 
 
 def level(ax: Any, value: float, says: str = SAYS) -> None:

@@ -286,3 +286,18 @@ fn a_lowered_window_keeps_strangers_from_overflowing_a_small_buffer() {
         assert!(drops > 100, "{queue}: {drops}");
     }
 }
+
+/// M/D/1: at a load of 2/3 one arrival in a hundred finds six packets, and one in 10⁵ finds twenty.
+#[test]
+fn etcp_by_marks_loses_nothing_in_twenty_packets() {
+    let results = dumbbell(
+        "warmup = \"10s\"",
+        "rate = \"200Mbps\"\nrtt = \"40ms\"\nbuffer = \"20p\"\nmark = \"6p\"",
+        "[[flows]]\ncc = \"etcp-ecn\"\ncount = 5\nquantum = 1\n",
+    );
+    let link = bottleneck(&results);
+    let marked = link.summary.marks as f64 / link.summary.arrivals as f64;
+    assert!((0.6..0.75).contains(&link.summary.utilisation), "{}", link.summary.utilisation);
+    assert!((0.01..0.03).contains(&marked), "{marked}");
+    assert_eq!(link.summary.drops, 0);
+}

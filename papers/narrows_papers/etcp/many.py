@@ -61,7 +61,7 @@ def fig07(bench: Bench) -> Finding:
         ),
         measured(
             "the window of each connection stabilises at 240: means of fifty windows from 30 s on",
-            "approximately 240",
+            "240",
             f"{min(each):.0f} to {max(each):.0f} packets",
             f"a window's coefficient of variation is {variation(later(one, 0.3)['window']):.2f}",
         ),

@@ -16,6 +16,7 @@ from narrows.sweeps import Sweep
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, above, below, interval, near, ours, ranked, stated
 from narrows_papers.gwa.setup import (
+    EXACT,
     LAN,
     MANY,
     PACKET,
@@ -424,10 +425,9 @@ def _draw_eq10(
 
 def _least(bench: Bench) -> str:
     """Say what the smallest buffer does to packets that are spaced, and without slow start."""
-    spaced = {"pacing": "even", "tick": None, "tick_integers": None}
     ways: dict[str, dict[str, Any]] = {
-        "packets spaced by an exact clock": spaced,
-        "an exact clock alone": {"tick": None, "tick_integers": None},
+        "packets spaced by an exact clock": {"pacing": "even", **EXACT},
+        "an exact clock alone": EXACT,
     }
     parts = []
     for name, way in ways.items():

@@ -25,6 +25,9 @@ TCP: Habits = "ns2-2000"
 LATER: Habits = "ns2"
 # §6: "the timer granularity (i.e., the TCP 'tick') is 0.1 s".
 TICK = "100ms"
+# A variant: a clock that is exact beside round trips of 0.5 to 40 ms. A pacer needs these, and a
+# clock of 0.1 s has them at 0.1 s.
+EXACT: dict[str, Any] = {"tick": "1us", "tick_integers": None}
 # An MSS of 1000 bytes and 40 of headers.
 PACKET = 1040
 PAYLOAD = 1000 / 1040

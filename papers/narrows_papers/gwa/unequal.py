@@ -30,9 +30,10 @@ from narrows_papers.registry import Finding, experiment
 FURTHER = 100
 
 WHY = {
-    "GWA-RR": "over the smallest buffer only; why is not known",
+    "GWA-RR": "over the smallest buffer only, where a flow's part is 1.8 packets and its window "
+    "one: one packet a round trip",
     "GWA-FCFS": "first in, first out, a flow has its window over its own round trip (§5)",
-    "BA-FCFS": "not known; it does not depend on the buffer",
+    "BA-FCFS": "its window is one packet here (figure 6): one packet a round trip",
 }
 
 

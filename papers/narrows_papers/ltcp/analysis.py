@@ -15,7 +15,6 @@ from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, above, below, digits, near, one_of, stated
 from narrows_papers.ltcp.setup import flow_series, scenario
 from narrows_papers.ltcp.single import figure_5
-from narrows_papers.marks import crosses
 from narrows_papers.registry import Finding, experiment
 
 PACKET_BITS = 1500 * 8
@@ -438,7 +437,6 @@ def eq18(bench: Bench) -> Finding:
     losses = np.logspace(-8, -2, 61)
     axes[0][0].loglog(losses, ltcp(losses), label="LTCP, eq. 18")
     axes[0][0].loglog(losses, square_root(losses), label="TCP, √(3/(2p))")
-    crosses(axes[0][0], [1.2e-7, 1.2e-7], [30_000, 30_000 / 8])
     axes[0][0].loglog(p, measured["ltcp"], "o", ms=4, label="LTCP, simulated")
     axes[0][0].loglog(p, measured["tcp"], "s", ms=4, label="TCP, simulated")
     axes[0][0].set(xlabel="loss rate p", ylabel="mean window (packets)")

@@ -68,10 +68,11 @@ def fig07(bench: Bench) -> Finding:
     axes[0][0].set(xlabel="time (s)", ylabel="throughput (Mbps), means of 10 s", ylim=(0, 1000))
     axes[0][0].legend(fontsize="x-small")
     note = (
-        "Shares are means over the last 20 s of a phase. The law alone, in brackets, is a "
-        "calculation: windows that grow by K per round trip and are all cut by 0.15 when the "
+        "Shares are means from 25 to 5 s before the end of a phase. The law alone, in brackets, "
+        "is a calculation: windows that grow by K per round trip and are all cut by 0.15 when the "
         "queue is full, without packets; a newcomer begins with one packet, and has no slow "
-        "start. Its shares are at least as unequal, so that is the law's and not the simulator's."
+        "start. Its shares at the end are about as unequal, so that is the law's and not the "
+        "simulator's."
     )
     return Finding(
         claims,

@@ -202,7 +202,7 @@ def _row(
         near(f"{where}: throughput", paper_mbps, mbps, 0.01, "Mbps", why, since=MBPS),
     ]
     if paper_loss is None:
-        claims.append(stated(f"{where}: packets lost in 2000 s", "–", str(lost), lost == 0, why))
+        claims.append(measured(f"{where}: packets lost in 2000 s", "–", str(lost)))
     else:
         claims.append(near(f"{where}: loss rate", paper_loss, loss, 0.1, "%", why, since=ONE_RUN))
     return claims
@@ -210,7 +210,7 @@ def _row(
 
 MBPS = "the table has four digits and more; one run"
 ONE_RUN = "one run, and a window of 2000 s of which the paper does not give the beginning"
-OTHER = "the table was made with other buffers than the text says: see the rows with 6000 packets"
+OTHER = "not known; LTCP's losses come out with 6000 packets, or 50 at 10 Mbps: measured below"
 
 
 def _not_known(shorter: pl.DataFrame) -> str:

@@ -41,7 +41,7 @@ def unequal(bench: Bench) -> Finding:
     table = pl.DataFrame(rows, schema=["law", "until", "jain", "mbps"], orient="row")
     note = (
         "§III asks for fair shares of flows with similar RTTs; the conclusion does not say so. "
-        "Shares are means over the last 20 s of a phase, as in figure 7."
+        "Shares are means from 25 to 5 s before the end of a phase, as in figure 7."
     )
     return Finding(_claims(shares, indices), {"shares": table}, figure, note)
 
@@ -96,7 +96,7 @@ def _rates(bench: Bench, cc: str) -> tuple[Floats, Floats]:
 
 
 def _last(time: Floats, rate: Floats, begins: float, ends: float) -> Floats:
-    """Return the shares of the flows that are there, over the last 20 s of a phase but 5."""
+    """Return the shares of the flows that are there, from 25 to 5 s before a phase's end."""
     there = [_is_there(pair, begins, ends) for pair in COMINGS_AND_GOINGS]
     late = (time > ends - 25) & (time <= ends - 5)
     return np.asarray(rate[there][:, late].mean(axis=1))

@@ -116,9 +116,15 @@ impl Controller for EtcpEcn {
         }
     }
 
-    /// W ← W/2 when an epoch opens (RFC 8257 §3.5).
+    /// W ← W/2 when an epoch opens (RFC 8257 §3.5), not for what left before slow start had ended
+    /// (§V-A).
     fn on_loss(&mut self, loss: &Loss) {
-        if loss.opens_epoch {
+        let is_answered = match self.hold {
+            Hold::Over => false,
+            Hold::Begins => true,
+            Hold::Until(number) => loss.transmission < number,
+        };
+        if loss.opens_epoch && !is_answered {
             self.cwnd.remember();
             self.halve();
         }
@@ -232,6 +238,19 @@ mod tests {
         assert_eq!(etcp.window(), 50.04);
         etcp.on_mark(&mark(1.0));
         assert!(etcp.window() < 50.0);
+    }
+
+    #[test]
+    fn losses_of_slow_start_are_answered_by_its_first_mark() {
+        let mut etcp = EtcpEcn::new(Params::default(), 100.0, f64::INFINITY);
+        etcp.on_mark(&mark(1.0));
+        let opens_epoch = true;
+        etcp.on_loss(&Loss { opens_epoch, ..loss(3, 200) });
+        etcp.on_ack(&Ack { newest: 4, next: 200, ..ack(0.0, 1.0) });
+        etcp.on_loss(&Loss { opens_epoch, ..loss(199, 200) });
+        assert_eq!(etcp.window(), 50.0);
+        etcp.on_loss(&Loss { opens_epoch, ..loss(200, 300) });
+        assert_eq!(etcp.window(), 25.0);
     }
 
     #[test]

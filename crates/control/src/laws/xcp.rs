@@ -10,9 +10,9 @@
 //! meanwhile ignores the feedback of duplicate acknowledgements; `xcp+reno` does the same. With
 //! `halve=false` a loss does not move the window, because routers report congestion. Together with
 //! selective acknowledgements (`xcp`), which use the feedback of each acknowledgement, this is the
-//! clean way. ns-2's sender also writes its window in whole packets into H_cwnd (TcpAgent::window()
-//! is an int), which makes many flows with small windows oscillate together; `whole=true` does the
-//! same. The paper is silent about a sender that is: here the window restarts and shrinks as TCP's
+//! clean way. The window of ns-2's sender is whole packets to all who ask (TcpAgent::window() is an
+//! int): in H_cwnd, which makes many flows with small windows oscillate together, in flight, and to
+//! a pacer (Alparslan, Arakawa, Murata, §4.2.2); `whole=true` does the same. The paper is silent about a sender that is: here the window restarts and shrinks as TCP's
 //! does, because routers take H_cwnd/H_rtt for the sender's rate, and would divide what it does not
 //! use. Departure: if no router spoke, the feedback comes back as it left, and the law is Reno's
 //! (RFC 5681), without slow start.
@@ -43,7 +43,8 @@ settings! {
     pub struct Params {
         /// Whether a recovery epoch halves the window, as in TCP (§3.3).
         halve: bool = true;
-        /// Whether H_cwnd is the window rounded down to whole packets, as in ns-2.
+        /// Whether the window is whole packets to all who ask for it, as in ns-2: in H_cwnd, in
+        /// flight, and to a pacer.
         whole: bool = false;
     }
 }
@@ -125,7 +126,8 @@ impl Controller for Xcp {
     }
 
     fn window(&self) -> f64 {
-        self.cwnd.window / self.s
+        let packets = self.cwnd.window / self.s;
+        if self.params.whole { packets.floor() } else { packets }
     }
 
     fn needs(&self) -> Needs {
@@ -133,10 +135,8 @@ impl Controller for Xcp {
     }
 
     fn request(&self) -> Request {
-        let bytes = self.cwnd.window;
-        let cwnd = if self.params.whole { (bytes / self.s).floor() * self.s } else { bytes };
         Request::Feedback(CongestionHeader {
-            cwnd: cwnd as f32,
+            cwnd: (self.window() * self.s) as f32,
             rtt: self.rtt as f32,
             feedback: f32::INFINITY,
         })
@@ -148,12 +148,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_header_says_the_window_or_its_whole_packets() {
+    fn the_window_is_whole_packets_if_asked_for() {
         for (whole, cwnd) in [(false, 5830.0), (true, 5000.0)] {
             let mut xcp = Xcp::new(Params { whole, ..Params::default() }, 1000, 2.0);
             xcp.cwnd.window = 5830.0;
             let Request::Feedback(header) = xcp.request() else { panic!() };
             assert_eq!((header.cwnd, header.rtt, header.feedback), (cwnd, 0.0, f32::INFINITY));
+            assert_eq!(xcp.window(), f64::from(cwnd) / 1000.0);
         }
     }
 }
