@@ -12,10 +12,11 @@
 //! selective acknowledgements (`xcp`), which use the feedback of each acknowledgement, this is the
 //! clean way. The window of ns-2's sender is whole packets to all who ask (TcpAgent::window() is an
 //! int): in H_cwnd, which makes many flows with small windows oscillate together, in flight, and to
-//! a pacer (Alparslan, Arakawa, Murata, §4.2.2); `whole=true` does the same. The paper is silent about a sender that is: here the window restarts and shrinks as TCP's
-//! does, because routers take H_cwnd/H_rtt for the sender's rate, and would divide what it does not
-//! use. Departure: if no router spoke, the feedback comes back as it left, and the law is Reno's
-//! (RFC 5681), without slow start.
+//! a pacer (Alparslan, Arakawa, Murata, §4.2.2); `whole=true` does the same. The paper is silent
+//! about a sender that is: here the window restarts and shrinks as TCP's does, because routers take
+//! H_cwnd/H_rtt for the sender's rate, and would divide what it does not use. Departure: if no
+//! router spoke, the feedback comes back as it left, and the law is Reno's (RFC 5681), without slow
+//! start.
 
 use crate::entry::{Entry, MovedBy, Recipe, Start};
 use crate::{Ack, CongestionWindow, Controller, Idle, Loss, Mark, Needs, Timeout};
