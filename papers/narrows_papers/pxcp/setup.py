@@ -23,11 +23,11 @@ RTTS = {"rtt": "64ms", "rtt_spread": "36ms"}
 # What no figure says and every run has.
 ASSUMED = (
     "In all runs: RTTs at equal distances from 64 to 100 ms, a clock of 1 ms for timers and RTTs, "
-    "acknowledgements of 40 bytes (23,360 bytes are 23 packets and 9 of those), and slow start up "
-    "to 64 packets for TCP. "
+    "acknowledgements of 40 bytes (23,360 bytes are 23 packets and 9 of those), slow start up to "
+    "64 packets for TCP, and for XCP a window that is whole packets to header and pacer (§4.2.2). "
 )
 ORIGINAL, CONSERVATIVE = "xcp", "xcp:conservative=true"
-# ns-2's sender: Reno's recovery, and whole packets in the header.
+# ns-2's sender: Reno's recovery, and a window of whole packets to the header and the pacer.
 XCP = "xcp:whole=true+reno"
 # An order or a maximum that hangs on a seed is judged over so many.
 SEEDS = 5
