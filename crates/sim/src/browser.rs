@@ -70,10 +70,8 @@ impl Browser {
 
     /// What the user requests at `now`, and over which flows, of what has come by then.
     pub fn step(&mut self, now: Time) -> Vec<(u32, Request)> {
-        let mut come: Vec<_> = self.over.extract_if(.., |(at, _)| *at <= now).collect();
-        come.sort_unstable();
         let mut asked = Vec::new();
-        for (_, flow) in come {
+        while let Some(flow) = self.next_over(now) {
             self.open -= 1;
             if self.awaits_page {
                 self.awaits_page = false;
@@ -87,6 +85,13 @@ impl Browser {
             }
         }
         asked
+    }
+
+    /// Takes the first connection of those over which something has come by `now`.
+    fn next_over(&mut self, now: Time) -> Option<u32> {
+        let come = self.over.iter().enumerate().filter(|(_, (at, _))| *at <= now);
+        let (place, _) = come.min_by_key(|(_, over)| **over)?;
+        Some(self.over.swap_remove(place).1)
     }
 
     /// Each connection asks for one of the objects, as long as there are any.

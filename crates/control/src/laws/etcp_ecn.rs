@@ -9,7 +9,7 @@
 //! | eq. 8 | W ← W + 1/b, for each packet acknowledged | [`EtcpEcn::on_ack`] |
 //! | eq. 9 | W ← W − W/(b(2 + p0·W)), for each packet that arrived with a mark | [`EtcpEcn::on_mark`] |
 //! | eq. 5 | W* = 2/(p − p0), with p the marks per acknowledged packet | tests |
-//! | §V-A | slow start: W ← W + 1 per ACK, W ← W/2 at the first mark or loss, then hold for a round trip | [`Hold`] |
+//! | §V-A | slow start: W ← W + 1 per ACK, W ← W/2 at the first mark or loss, then hold for a round trip | [`EtcpEcn::on_ack`] |
 //! | RFC 8257 §3.5 | W ← W/2 at a loss, once per recovery epoch | [`EtcpEcn::on_loss`] |
 //! | §III-C | gaps between packets are exponential with mean RTT/W; the window limits nothing below twice its size | [`EtcpEcn::pacing`] |
 //!
@@ -26,9 +26,8 @@ use narrows_signal::Ecn;
 pub(super) const LAW: Entry = Entry {
     name: "etcp-ecn",
     aliases: &[],
-    summary: "E-TCP's law by marks: keeps a small constant rate of marks where etcp keeps one of \
-              losses; needs queues that mark",
-    source: "ours, after Gu, Towsley, Hollot, Zhang, §III",
+    summary: "etcp by marks in place of losses; needs queues that mark",
+    source: "ours, after E-TCP, §III",
     moved_by: MovedBy::Epochs,
     start: Start::UnlessAtThreshold,
     settings: Params::list,
@@ -43,24 +42,11 @@ settings! {
     pub struct Params {
         /// Rate of marks above which the bottleneck is kept (ratio; §III-A).
         p0: f64 = 0.01, at_least(0.0).below(1.0);
-        /// Packets acknowledged per packet of window gained; larger than the queue at which
-        /// packets are marked for stability (§III-A).
+        /// Packets acknowledged per packet of window gained (§III-A).
         b: f64 = 25.0, at_least(1.0);
-        /// Whether packets leave as ECT(1), so that queues recognise a scalable sender (RFC 9331
-        /// §4.1).
+        /// Whether packets leave as ECT(1) (RFC 9331 §4.1).
         l4s: bool = false;
     }
-}
-
-/// The pause behind slow start, until packets that left after its end are answered (§V-A).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Hold {
-    /// It is over, or slow start is not.
-    Over,
-    /// It begins with this acknowledgement.
-    Begins,
-    /// Until this number is acknowledged.
-    Until(u64),
 }
 
 /// The law's state.
@@ -68,7 +54,9 @@ enum Hold {
 pub struct EtcpEcn {
     params: Params,
     cwnd: CongestionWindow,
-    hold: Hold,
+    /// What left before this number has had its answer: the end of slow start (§V-A). 0 otherwise,
+    /// and `u64::MAX` until the next acknowledgement tells the number.
+    answered_to: u64,
 }
 
 /// RFC 5681 §3.1, eq. 4: the threshold is at least two packets.
@@ -80,26 +68,25 @@ impl EtcpEcn {
     pub fn new(params: Params, initial_window: f64, ssthresh: f64) -> Self {
         let mut cwnd = CongestionWindow::new(initial_window);
         cwnd.ssthresh = ssthresh;
-        Self { params, cwnd, hold: Hold::Over }
+        Self { params, cwnd, answered_to: 0 }
     }
 
     /// W ← W/2, and the end of slow start.
     fn halve(&mut self) {
         if self.cwnd.is_below_threshold() {
-            self.hold = Hold::Begins;
+            self.answered_to = u64::MAX;
         }
         self.cwnd.reduce((self.cwnd.window / 2.0).max(LEAST_SSTHRESH));
     }
 
     /// True while what is answered left before slow start had ended.
     fn holds(&mut self, ack: &Ack) -> bool {
-        match self.hold {
-            Hold::Over => return false,
-            Hold::Begins => self.hold = Hold::Until(ack.next),
-            Hold::Until(number) if ack.newest >= number => self.hold = Hold::Over,
-            Hold::Until(_) => {}
+        if self.answered_to == u64::MAX {
+            self.answered_to = ack.next;
+        } else if ack.newest >= self.answered_to {
+            self.answered_to = 0;
         }
-        self.hold != Hold::Over
+        self.answered_to > 0
     }
 }
 
@@ -119,12 +106,7 @@ impl Controller for EtcpEcn {
     /// W ← W/2 when an epoch opens (RFC 8257 §3.5), not for what left before slow start had ended
     /// (§V-A).
     fn on_loss(&mut self, loss: &Loss) {
-        let is_answered = match self.hold {
-            Hold::Over => false,
-            Hold::Begins => true,
-            Hold::Until(number) => loss.transmission < number,
-        };
-        if loss.opens_epoch && !is_answered {
+        if loss.opens_epoch && loss.transmission >= self.answered_to {
             self.cwnd.remember();
             self.halve();
         }
@@ -136,7 +118,7 @@ impl Controller for EtcpEcn {
         if self.cwnd.is_below_threshold() {
             self.cwnd.settle();
             self.halve();
-        } else if self.hold == Hold::Over {
+        } else if self.answered_to == 0 {
             let Params { p0, b, .. } = self.params;
             let window = self.cwnd.window;
             let left = (window - mark.packets * window / (b * (2.0 + p0 * window))).max(1.0);
@@ -149,7 +131,7 @@ impl Controller for EtcpEcn {
             self.cwnd.remember();
             self.cwnd.reduce((self.cwnd.window / 2.0).max(LEAST_SSTHRESH));
         }
-        self.hold = Hold::Over;
+        self.answered_to = 0;
         self.cwnd.timeout(timeout);
     }
 

@@ -148,13 +148,9 @@ impl Running {
         scenario.flows.push(Flow { start: Some(at), starts: None, ..group });
         let next = Checked::new(scenario.clone())?;
         self.is_exact(&next)?;
-        if next.flows.iter().any(|flow| flow.arriving.is_some()) {
-            let message = "nobody joins while transfers arrive; give all flows at the start";
-            return Err(ScenarioError::new("flows", message));
-        }
-        if next.flows.iter().any(|flow| flow.browses().is_some()) {
-            let message =
-                "nobody joins users with several connections; give all flows at the start";
+        if next.flows.iter().any(|flow| flow.arriving.is_some() || flow.browses().is_some()) {
+            let message = "nobody joins arrivals or users of several connections; give all \
+                           flows at the start";
             return Err(ScenarioError::new("flows", message));
         }
         self.stepped.simulation.join(network(&next, self.row)?).map_err(stepped::not_connected)?;

@@ -64,11 +64,11 @@ fn what_cannot_be_is_said() {
     let arriving = "arrivals = { load = 0.3, sizes = \"web-search:max=1MB\" }";
     assert_eq!(
         join(twenty, arriving),
-        "flows: nobody joins while transfers arrive; give all flows at the start"
+        "flows: nobody joins arrivals or users of several connections; give all flows at the start"
     );
     assert_eq!(
         join(twenty, "count = 4\nweb = { connections = 2 }"),
-        "flows: nobody joins users with several connections; give all flows at the start"
+        "flows: nobody joins arrivals or users of several connections; give all flows at the start"
     );
 }
 
