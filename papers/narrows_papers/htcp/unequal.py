@@ -11,10 +11,10 @@ from narrows.plot import panels
 from narrows.types import Floats
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, measured, near
+from narrows_papers.htcp.fast import FIXED
 from narrows_papers.htcp.setup import events, scenario, windows
 from narrows_papers.registry import Finding, experiment
 
-FIXED = "htcp:adaptive=false:beta=0.5"
 LAWS = {"as in figure 10": FIXED, "growth scaled by the RTT": f"{FIXED}:rtt_scaling=true"}
 RTTS = ["100ms", "200ms"]
 SECONDS = 400
@@ -31,8 +31,8 @@ def unequal(bench: Bench) -> Finding:
             ratio = float(before[0] / before[1])
             rows.append((name, rtt, *before, *goodput))
             claims += _fair(name, rtt, ratio, goodput)
-        for number in range(2):
-            ax.plot(time, window[number], lw=0.6, label=f"{(100, 200)[number]} ms")
+        for number, rtt in enumerate(RTTS):
+            ax.plot(time, window[number], lw=0.6, label=rtt.replace("ms", " ms"))
         ax.set(title=name, xlabel="time (s)", ylabel="cwnd (packets)", ylim=(0, None))
         ax.legend(fontsize="x-small")
     columns = ["growth", "second_rtt", "first", "second", "first_mbps", "second_mbps"]

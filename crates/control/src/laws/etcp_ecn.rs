@@ -2,7 +2,7 @@
 //!
 //! A queue that marks packets long before it is full lets the law keep a constant rate of marks
 //! where it would keep one of losses, with the same equilibrium (Gu, Towsley, Hollot, Zhang,
-//! §III-A), and lose nothing by it.
+//! §III-A), and fewer packets are lost.
 //!
 //! | source | equation | here |
 //! |---|---|---|
