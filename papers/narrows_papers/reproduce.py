@@ -343,5 +343,5 @@ def _print(record: dict[str, Any], as_json: bool) -> None:
             reasons.setdefault(f"{claim['verdict']}: {claim['why']}", []).append(claim["text"])
     for reason, texts in reasons.items():
         of = f"all {len(texts)} claims" if len(texts) == len(record["claims"]) > 1 else texts[0]
-        more = f" and {len(texts) - 1} others" if 1 < len(texts) < len(record["claims"]) else ""
+        more = f" and {len(texts) - 1} more" if 1 < len(texts) < len(record["claims"]) else ""
         say(f"{of}{more}: {reason}")

@@ -273,7 +273,7 @@ class Output(Folder):
             )
         foreign = not_written(path, listed)
         if foreign:
-            more = f" and {len(foreign) - 3} others" if len(foreign) > 3 else ""
+            more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
             raise FileExistsError(
                 f"{self.target} has what narrows did not write, or what was changed since: "
                 f"{', '.join(foreign[:3])}{more}; move it away, or name another folder"
