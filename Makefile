@@ -122,11 +122,11 @@ demo: setup
 	$(BIN)/narrows demo -o out/demo --force
 
 # The extension is linked by one core for minutes, in which the other builds the tests. These run
-# alone: some are of real time.
+# alone: some are of real time. All of them run, so that one time tells all that fails.
 test: tools .venv/.made
 	$(MAKE) lint-format
 	$(MAKE) -j2 playground built-tests
-	$(MAKE) lint-types test-rust test-hosts test-instructions test-web test-python
+	$(MAKE) --keep-going lint-types test-rust test-hosts test-instructions test-web test-python
 
 built-tests: lint-rust test-core
 	$(TEST_RUST) --no-run
@@ -155,7 +155,7 @@ test-core: tools
 	cargo build --quiet --target wasm32-unknown-unknown $(CORE:%=-p narrows-%)
 	cargo build --quiet --target wasm32-unknown-unknown -p narrows-scenario --no-default-features
 
-TEST_RUST = cargo test --workspace --exclude narrows-python --quiet $(OF_WORKSPACE)
+TEST_RUST = cargo test --workspace --exclude narrows-python --quiet --no-fail-fast $(OF_WORKSPACE)
 test-rust:
 	$(TEST_RUST)
 
