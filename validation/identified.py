@@ -1,8 +1,8 @@
 """Holds `narrows why --law` against captures of simulated runs, whose law is known.
 
 The laws take turns. The paths have rate, delays, buffer and place of the capture of those that
-`captures.py` draws, with one endless flow of the law on them and nothing else, each fourth with
-random losses. What is tuned was tuned on the seeds below 1500; those from 5000 on are never looked
+`captures.py` draws, with one endless flow of the law on them and nothing else, some with random
+losses (`is_lossy`). What is tuned was tuned on the seeds below 1500; those from 5000 on are never looked
 at one by one.
 """
 

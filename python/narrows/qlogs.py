@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import json
 import math
 from collections.abc import Iterator, Mapping
@@ -16,20 +17,23 @@ from narrows.files import read_text
 RECORD = "\x1e"
 # A line that is longer is no event.
 LONGEST = 1 << 22
-# A contained log is read whole; no larger one is.
-LARGEST = 512 << 20
+# A contained log is read whole, into ten times its size; no larger one is.
+LARGEST = 128 << 20
+# Events of so many lines are put into the order of their times.
+NEAR = 4096
 # What events were called until draft-01.
 OLD = {"metric_update": "metrics_updated", "congestion_state_update": "congestion_state_updated"}
 
 
 @dataclass
 class Event:
-    """An event: seconds, its name without a category, its data, and seconds of its units."""
+    """An event: seconds, its name without a category, its data, seconds of its units, its path."""
 
     at: float
     name: str
     data: Mapping[str, Any]
     unit: float
+    path: int
 
 
 def is_qlog(beginning: bytes) -> bool:
@@ -43,21 +47,23 @@ def is_qlog(beginning: bytes) -> bool:
     return beginning.lstrip(b"\x1e \t\r\n")[:1] == b"{"
 
 
-def events_of(path: Path) -> Iterator[list[Event]]:
+def traces_of(path: Path) -> Iterator[Iterator[Event]]:
     """Read the traces of a file: a JSON text sequence, a line for each event, or contained JSON.
+
+    Events come in the order of their times, if none stands thousands of lines from its place.
 
     Raises
     ------
     Error
         If it is none of these.
     OSError
-        If it is contained JSON of more than 512 MiB.
+        If it is contained JSON of more than 128 MiB.
     """
     with path.open(encoding="utf-8", errors="replace") as stream:
         first = stream.readline(LONGEST)
         head = _parsed(first)
         if head is not None and "traces" not in head:
-            yield list(_lines(head, stream))
+            yield _in_order(_lines(head, stream))
             return
     try:
         whole = json.loads(read_text(path, LARGEST).strip(RECORD + "\n "))
@@ -68,7 +74,19 @@ def events_of(path: Path) -> Iterator[list[Event]]:
         raise Error(f"{path}: is no qlog, as it has no traces")
     for trace in traces:
         if isinstance(trace, dict):
-            yield list(_contained(trace))
+            yield _in_order(_contained(trace))
+
+
+def _in_order(events: Iterator[Event]) -> Iterator[Event]:
+    near: list[tuple[float, int, Event]] = []
+    for place, event in enumerate(events):
+        entry = (event.at, place, event)
+        if len(near) < NEAR:
+            heapq.heappush(near, entry)
+        else:
+            yield heapq.heappushpop(near, entry)[2]
+    while near:
+        yield heapq.heappop(near)[2]
 
 
 def _parsed(line: str) -> dict[str, Any] | None:
@@ -90,10 +108,12 @@ def _lines(head: dict[str, Any], lines: Iterator[str]) -> Iterator[Event]:
 
 
 def _contained(trace: Mapping[str, Any]) -> Iterator[Event]:
-    fields = trace.get("event_fields")
-    units = (trace.get("configuration") or {}).get("time_units", "ms")
+    fields, settings, events = (
+        trace.get(name) for name in ("event_fields", "configuration", "events")
+    )
+    units = settings.get("time_units", "ms") if isinstance(settings, dict) else "ms"
     scale = 1e-6 if units == "us" else 1e-3
-    for given in trace.get("events") or []:
+    for given in events if isinstance(events, list) else []:
         # Until draft-01 an event was a list, whose fields the trace names.
         if isinstance(given, list) and isinstance(fields, list):
             names = [str(name).lower() for name in fields]
@@ -113,5 +133,14 @@ def _event(given: Mapping[str, Any], scale: float) -> Event | None:
         seconds = float(at) * scale if isinstance(at, int | float | str) else math.nan
     except ValueError:
         return None
+    if not math.isfinite(seconds):
+        return None
     plain = name.rpartition(":")[2].lower().removeprefix("recovery_")
-    return Event(seconds, OLD.get(plain, plain), data, scale) if math.isfinite(seconds) else None
+    return Event(seconds, OLD.get(plain, plain), data, scale, _path(given, data))
+
+
+def _path(given: Mapping[str, Any], data: Mapping[str, Any]) -> int:
+    """Return the number of the path: picoquic writes it beside an event's name, noq in headers."""
+    header = data.get("header")
+    told = given.get("path_id", header.get("path_id") if isinstance(header, dict) else None)
+    return told if isinstance(told, int) else 0

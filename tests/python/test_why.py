@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import random
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import polars as pl
 import pytest
@@ -252,6 +255,124 @@ def _in_micros(data: dict[str, object]) -> dict[str, object]:
         name: 1e3 * value if isinstance(value, float) and name.endswith("rtt") else value
         for name, value in data.items()
     }
+
+
+def _as_quinn(records: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Write a log as quinn-proto 0.11 does.
+
+    It has no frames and no states, round trips in seconds, and with each acknowledgement what is
+    in flight.
+    """
+    # RFC 9002 (§6.2.2): what is taken for a round trip before one is measured.
+    yield {"time": records[1]["time"], "name": "recovery:metrics_updated", "data": FIRST}
+    in_flight: dict[int, float] = {}
+    for record in records[1:]:
+        name, data = record["name"].rpartition(":")[2], record["data"]
+        match name.removeprefix("recovery_"):
+            case "metrics_updated":
+                told = {
+                    of: it / 1e3 if of.endswith("_rtt") else it
+                    for of, it in data.items()
+                    if of not in ("pacing_rate", "bytes_in_flight")
+                }
+                yield {**record, "name": "recovery:metrics_updated", "data": told}
+            case "packet_sent":
+                header = data["header"] | {"length": data["raw"]["length"]}
+                in_flight[header["packet_number"]] = data["raw"]["length"]
+                yield {**record, "data": {"header": header}}
+            case "packet_lost":
+                in_flight.pop(data["header"]["packet_number"], None)
+                yield {**record, "data": {"header": data["header"]}}
+            case "packet_received":
+                (frame,) = data.get("frames", [{"acked_ranges": []}])
+                for ends in frame["acked_ranges"]:
+                    for number in range(ends[0], ends[-1] + 1):
+                        in_flight.pop(number, None)
+                yield {**record, "data": {"header": data["header"]}}
+                told = {"bytes_in_flight": sum(in_flight.values())}
+                yield {**record, "name": "recovery:metrics_updated", "data": told}
+
+
+FIRST = {"latest_rtt": 0.333, "smoothed_rtt": 0.333, "min_rtt": 0.333}
+
+
+def test_a_log_without_frames_and_states_tells_nearly_the_same(log: Logged, tmp_path: Path) -> None:
+    file, _ = log
+    records = [json.loads(it) for it in file.read_text().split("\x1e") if it.strip()]
+    quinn = tmp_path / "quinn.sqlog"
+    quinn.write_text("\n".join(map(json.dumps, [{}, *_as_quinn(records)])))
+    expected, found = (nw.why(it).flows.row(0, named=True) for it in (file, quinn))
+    assert found["base_rtt"] == pytest.approx(expected["base_rtt"])
+    assert found["rtt_p50"] == pytest.approx(expected["rtt_p50"])
+    assert found["bytes"] == pytest.approx(expected["bytes"], rel=0.015)
+    assert found["lost"] == expected["lost"]
+    for name in CAUSES:
+        share = expected[f"limited_by_{name}"]
+        assert found[f"limited_by_{name}"] == pytest.approx(share, abs=0.035), name
+
+
+@pytest.mark.parametrize("log", [1], indirect=True)
+def test_acknowledgements_have_the_names_of_picoquic(log: Logged, tmp_path: Path) -> None:
+    file, _ = log
+    expected = nw.why(file).told
+    for name in ("ack_ecn", "path_ack"):
+        other = tmp_path / f"{name}.sqlog"
+        text = file.read_text()
+        assert '"frame_type":"ack"' in text
+        other.write_text(text.replace('"frame_type":"ack"', f'"frame_type":"{name}"'))
+        assert nw.why(other).told == expected
+    several = tmp_path / "several.sqlog"
+    sent = {"header": {"packet_number": 1, "path_id": 1}, "raw": {"length": 1200}}
+    with several.open("a") as stream:
+        stream.write(text + json.dumps({"time": 1, "name": "packet_sent", "data": sent}))
+    with pytest.raises(nw.Error, match="several paths"):
+        nw.why(several)
+
+
+@pytest.mark.parametrize(
+    "trace", [{"configuration": [1], "events": []}, {"events": 5}, {"events": {"a": 1}}, {}]
+)
+def test_a_log_whose_trace_is_none_is_refused(trace: dict[str, object], tmp_path: Path) -> None:
+    file = tmp_path / "log.qlog"
+    file.write_text(json.dumps({"qlog_version": "0.3", "traces": [trace]}))
+    with pytest.raises(nw.Error, match="no connection"):
+        nw.why(file)
+
+
+def test_wide_acknowledgements_of_nothing_cost_nothing(tmp_path: Path) -> None:
+    lines: list[dict[str, Any]] = [{}]
+    for number in range(3000):
+        data = {"header": {"packet_number": number}, "raw": {"length": 1200}}
+        lines.append({"time": number, "name": "packet_sent", "data": data})
+    for number in range(3000):
+        frame = {"frame_type": "ack", "acked_ranges": [[10**7 + number, 2**53]]}
+        lines.append(
+            {"time": 3000 + number, "name": "packet_received", "data": {"frames": [frame]}}
+        )
+    file = tmp_path / "wide.sqlog"
+    file.write_text("\n".join(map(json.dumps, lines)))
+    counted = _lines_run(lambda: nw.why(file))
+    assert counted < 100 * len(lines), "a step for each acknowledgement, not for each packet"
+
+
+def _lines_run(call: Callable[[], object]) -> int:
+    """Return how many lines of the reader ran, which no load of the machine changes."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal count
+        if not frame.f_code.co_filename.endswith("log_sender.py"):
+            return None
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return count
 
 
 @pytest.mark.parametrize("seed", range(40))
