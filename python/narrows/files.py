@@ -10,6 +10,7 @@ import itertools
 import json
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from narrows.errors import Error
-from narrows.stamp import LARGEST_TEXT, stamped
+from narrows.stamp import ENDINGS, LARGEST_TEXT, stamped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -185,8 +186,9 @@ class Output(Folder):
             If it cannot be put there; the message names the folder in which the results are.
         """
         record = made.to_json({})
-        for picture in self.path.rglob("*.png"):
-            write_at_once(picture, stamped(picture.read_bytes(), record))
+        for file in sorted(self.path.rglob("*")):
+            if file.suffix in ENDINGS and not file.is_symlink():
+                write_at_once(file, stamped(file.read_bytes(), record))
         self.text(MADE, made.to_json(digests(self.path)))
         try:
             self._check(force=True)
@@ -248,7 +250,7 @@ class Output(Folder):
             raise FileExistsError(
                 f"{self.target} is a mount point, which cannot be replaced; name a folder within it"
             )
-        if path.stat().st_uid != os.geteuid() and os.geteuid() != 0:
+        if _is_anothers(path):
             raise FileExistsError(f"{self.target} belongs to another user; name another folder")
         if not any(path.iterdir()):
             return
@@ -358,3 +360,10 @@ def exchange(one: Path, other: Path) -> None:
         old.rename(other)
         raise
     old.rename(one)
+
+
+def _is_anothers(path: Path) -> bool:
+    """Return whether another user owns it; Windows does not say."""
+    if sys.platform == "win32":
+        return False
+    return path.stat().st_uid != os.geteuid() and os.geteuid() != 0

@@ -45,17 +45,18 @@ def summarise(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]
 
 
 def point_at(file: str, message: str) -> None:
-    """Let the forge show a failure at a file, if this runs in one.
+    """Let the forge show a failure, at a file if it has one, if this runs in a forge.
 
     Parameters
     ----------
     file
-        The file's path.
+        The file's path; empty for none.
     message
         What is wrong.
     """
     if is_there():
-        put(f"::error file={_escaped(file, of_field=True)}::{_escaped(message)}")
+        place = f" file={_escaped(file, of_field=True)}" if file else ""
+        put(f"::error{place}::{_escaped(message)}")
 
 
 def _cell(text: str) -> str:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from narrows import _core, lateness
-from narrows.errors import Error
+from narrows.errors import Error, ScenarioError
 from narrows.lateness import Lateness, Real
+from narrows.law_files import is_file
 from narrows.results import Result
 from narrows.scenario import Scenario
 
@@ -125,6 +126,12 @@ def run(
     """
     if not isinstance(scenario, Scenario):
         raise Error(f"scenario: {scenario!r} is not a Scenario; try nw.dumbbell(...)")
+    for place, cc in enumerate(scenario.core.laws):
+        if is_file(cc):
+            raise ScenarioError(
+                f'flows[{place}].cc: "{cc}" runs in the simulator only; name a law that this '
+                "kernel has (narrows kernel list)"
+            )
     chosen = scenario.seed if seed is None else seed
     core, late, doubt = _core.lab(scenario.core, chosen, progress)
     return Result(scenario, chosen, core, Real(Lateness(*late), doubt))

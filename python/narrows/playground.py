@@ -9,8 +9,11 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from narrows import _core
 from narrows.errors import Error
+from narrows.law_files import is_file
 from narrows.scenario import Scenario
+from narrows.trace_files import named
 
 __all__ = ["Playground", "address", "play"]
 
@@ -29,9 +32,19 @@ def address(scenario: Scenario) -> str:
     >>> address(nw.dumbbell("10Mbps", "40ms", "20p"))[:6]
     '#toml='
     """
+    _refuse(scenario)
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = packer.compress(scenario.to_toml().encode()) + packer.flush()
     return "#toml=" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def _refuse(scenario: Scenario) -> None:
+    for place, file in named(scenario.core).items():
+        raise Error(f"play: {place}: a browser cannot read {file}; name what needs no file")
+    stacks = {name for name, *_ in _core.stacks()}
+    for number, cc in enumerate(scenario.core.laws):
+        if cc in scenario.controllers or is_file(cc) or cc.partition(":")[0] in stacks:
+            raise Error(f"play: flows[{number}].cc: a browser has no {cc}; name a law of narrows")
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -58,7 +71,10 @@ class Playground:
 
     def __init__(self, scenario: Scenario | None = None, port: int = 0) -> None:
         if not (FOLDER / "index.html").exists():
-            raise Error("play: this build of narrows has no playground; make playground builds it")
+            raise Error(
+                "play: this build of narrows has no playground; wheels have it, and in a checkout "
+                "make playground builds it"
+            )
         handler = partial(_Quiet, directory=str(FOLDER))
         try:
             self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)

@@ -15,6 +15,7 @@ import pytest
 
 import narrows as nw
 from binary import Run
+from narrows import _core
 from narrows.conformance import Finding, checks, observe
 
 
@@ -173,6 +174,7 @@ def test_the_command(narrows: Run, tmp_path: Path) -> None:
     page = tmp_path / "kept" / "cubic-beta-0-5" / "D1"
     assert "Packets in flight" in (page / "report.html").read_text()
     assert narrows("run", page / "scenario.toml").returncode == 0, "what is kept runs by itself"
+    assert {"packets.pcapng", "flow0.sqlog"} <= {file.name for file in page.iterdir()}
     cases = ET.parse(tmp_path / "out.xml").getroot().findall(".//testcase")
     assert [case.get("name") for case in cases] == ["D1 beta", "D2 beta below W_max", "T1 back-off"]
     assert [case.find("failure") is not None for case in cases] == [True, True, False]
@@ -189,6 +191,22 @@ def test_the_command(narrows: Run, tmp_path: Path) -> None:
     assert broken.returncode == 2 and "it is not what --bless writes" in broken.stderr
 
 
+def test_what_is_kept_has_the_stimulus() -> None:
+    scripts = {
+        "X3": "twice",
+        "U6": "late",
+        "X4": "twice",
+        "B13": "late",
+        "R9": "drop",
+        "X5": "late",
+    }
+    for check, script in scripts.items():
+        cc = "bbr" if check == "B13" else "cubic"
+        [row] = nw.conform(cc, only=check).rows
+        assert f'"{script}' in row.scenarios[-1], check
+        assert all(script not in it for it in row.scenarios[:-1]), check
+
+
 def test_choices(narrows: Run) -> None:
     rows = [
         json.loads(line)
@@ -197,6 +215,7 @@ def test_choices(narrows: Run) -> None:
         ).stdout.splitlines()
     ]
     assert {row["cc"] for row in rows} == {"sack", "quic"}
+    assert all(row["engine"] == _core.engine() for row in rows)
     quic = [row["id"] for row in rows if row["cc"] == "quic"]
     assert quic == ["D1", "D2", "D3", "D4", "D5", "D7", "D9"]
     listed = narrows("conform", "--list").stdout

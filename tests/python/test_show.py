@@ -1,4 +1,4 @@
-"""`narrows show`: files say how they were made, wherever a picture goes."""
+"""`narrows show`: files say how they were made, wherever they go."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import json
 import shutil
 from pathlib import Path
 
+import polars as pl
+import pyarrow.parquet
 import pytest
 
 from binary import Run
-from narrows.stamp import SIGNATURE, stamp_of, stamped
+from narrows.stamp import BEGIN_BLOCK, SIGNATURE, stamp_of, stamped
 
 LINK = ["--rate", "10Mbps", "--rtt", "20ms", "--buffer", "20p", "-t", "2"]
 
@@ -34,17 +36,20 @@ def test_each_file_says_how_it_was_made(narrows: Run, made: Path) -> None:
     assert record["kind"] == "compare" and record["host"]
 
 
-def test_a_picture_knows_it_elsewhere_and_other_files_do_not(
-    narrows: Run, made: Path, tmp_path: Path
-) -> None:
+def test_files_know_it_elsewhere(narrows: Run, made: Path, tmp_path: Path) -> None:
     away = tmp_path / "paper"
     away.mkdir()
-    for name in ("comparison.png", "flows.parquet"):
+    for name in ("comparison.png", "flows.parquet", "report.html"):
         shutil.copy(made / name, away)
-    done = narrows("show", str(away / "comparison.png"))
-    assert done.returncode == 0 and "narrows compare" in done.stdout
-    done = narrows("show", str(away / "flows.parquet"))
+        done = narrows("show", str(away / name))
+        assert done.returncode == 0 and "narrows compare" in done.stdout
+    other = away / "other.txt"
+    other.write_text("narrows")
+    done = narrows("show", str(other))
     assert done.returncode == 2 and "holds no record" in done.stderr
+    # What else reads them does not see it.
+    for read in (pl.read_parquet, pyarrow.parquet.read_table):
+        assert read(away / "flows.parquet").shape[0] == 4
 
 
 def test_what_has_been_changed_is_said(narrows: Run, made: Path) -> None:
@@ -87,7 +92,16 @@ def test_a_stamp_replaces_the_one_before_and_hurts_no_other_chunk(made: Path) ->
     again = stamped(picture, "ünder")
     assert stamp_of(again) == "ünder" and again.count(b"iTXt") == 1
     assert again.endswith(picture[-12:]) and stamped(again, stamp_of(picture) or "") == picture
+    for name in ("flows.parquet", "report.html"):
+        file = (made / name).read_bytes()
+        again = stamped(file, "</script> ünder")
+        assert stamp_of(again) == "</script> ünder"
+        assert stamped(again, stamp_of(file) or "") == file
+    table = (made / "flows.parquet").read_bytes()
+    length = b"PAR1" + b"\xff" * 8 + b"PAR1"
     for broken in (b"", SIGNATURE, picture[:40], picture[:-30], SIGNATURE + b"\xff" * 40):
+        stamp_of(broken)
+    for broken in (b"PAR1", b"PAR1PAR1", length, table[:50], table[50:], b"<html>", BEGIN_BLOCK):
         stamp_of(broken)
 
 

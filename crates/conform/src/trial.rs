@@ -23,7 +23,7 @@ pub struct Row {
     pub seen: String,
     /// Where it lies if all is right.
     pub bound: String,
-    /// The scenarios that were run for it, as JSON.
+    /// The scenarios that were run for it, as JSON; the last has the stimulus.
     pub scenarios: Vec<String>,
 }
 
@@ -60,15 +60,27 @@ impl Trial<'_> {
     /// What is on the wire when the subject meets `stimulus`.
     pub fn run(&mut self, stimulus: &Stimulus) -> Result<Arc<Wire>, Stop> {
         let scenario = stimulus.scenario(self.subject);
+        self.scenarios.retain(|it| *it != scenario);
+        self.scenarios.push(scenario.clone());
+        self.observed(stimulus, &scenario)
+    }
+
+    /// The same of a run that another is compared with.
+    pub fn reference(&mut self, stimulus: &Stimulus) -> Result<Arc<Wire>, Stop> {
+        let scenario = stimulus.scenario(self.subject);
         if !self.scenarios.contains(&scenario) {
-            self.scenarios.push(scenario.clone());
+            self.scenarios.insert(0, scenario.clone());
         }
+        self.observed(stimulus, &scenario)
+    }
+
+    fn observed(&self, stimulus: &Stimulus, scenario: &str) -> Result<Arc<Wire>, Stop> {
         let slot = {
             let mut runs = self.runs.0.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(runs.entry(scenario.clone()).or_default())
+            Arc::clone(runs.entry(scenario.to_owned()).or_default())
         };
         let rtt = stimulus.network.rtt;
-        let ran = slot.get_or_init(|| observe(&scenario, rtt, self.own)).clone();
+        let ran = slot.get_or_init(|| observe(scenario, rtt, self.own)).clone();
         ran.map_err(|error| {
             // What is said of a flow that has not a field names it.
             let lacks = stimulus.asks().find(|(field, _)| error.contains(field));

@@ -15,7 +15,10 @@ pub(crate) fn loaded() -> io::Result<Vec<String>> {
 /// Why our laws cannot be loaded; `None` if they can.
 pub(crate) fn why_not() -> Option<&'static str> {
     if cfg!(not(feature = "bpf")) {
-        Some("this build of narrows has no laws for it: scripts/tools, then make setup")
+        Some(
+            "this build of narrows has no laws for it; Linux wheels have them, and in a checkout \
+             scripts/tools, then make setup build them",
+        )
     } else if std::fs::metadata("/sys/kernel/btf/vmlinux").is_err() {
         Some("this kernel has no /sys/kernel/btf/vmlinux, which CONFIG_DEBUG_INFO_BTF brings")
     } else {

@@ -140,8 +140,8 @@ fn what_a_stack_decides_itself_is_refused_and_what_is_not_built_in_is_named() {
     let plain = Scenario::from_toml(&dumbbell("20p", &["cc = \"quinn:cubic\""])).expect("read");
     assert_eq!(
         Checked::new(plain).map(|_| ()).expect_err("it is refused").to_string(),
-        "flows[0].cc: \"quinn\" is a stack that this build goes without; make hosts builds one \
-         with it"
+        "flows[0].cc: \"quinn\" is a stack that this build goes without; Linux wheels have \
+         it, and in a checkout make hosts builds it"
     );
 }
 

@@ -58,6 +58,19 @@ fn renos_law_is_renos() {
     assert!(said.lock().expect("one thread").is_empty());
 }
 
+/// Packets of a law that does not look at marks are not marked: they would be no answer.
+#[test]
+fn only_a_law_that_names_marks_hears_them() {
+    let said = Arc::default();
+    assert!(!law(&reno(), &said).hears_marks());
+    let halves = vec!["window = if(marked, window / 2, window + packets / window)".to_owned()];
+    let of_acks = Written { on_ack: halves, ..Written::default() };
+    assert!(law(&of_acks, &said).hears_marks());
+    let slows = vec!["rate = if(marked > 0, rate / 2, rate + 10)".to_owned()];
+    let of_intervals = Written { on_interval: slows, ..Written::default() };
+    assert!(law(&of_intervals, &said).hears_marks());
+}
+
 /// Once an RTT: what arrived, a little more, twice that in flight.
 #[test]
 fn a_law_may_pace_once_an_rtt() {

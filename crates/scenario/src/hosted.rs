@@ -64,7 +64,8 @@ pub(crate) fn named(
                 _ => "make hosts",
             };
             let message = format!(
-                "\"{name}\" is a stack that this build goes without; {how} builds one with it"
+                "\"{name}\" is a stack that this build goes without; Linux wheels have it, and in a \
+                 checkout {how} builds it"
             );
             return Err(given.error("cc", message));
         }

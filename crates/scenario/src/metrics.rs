@@ -237,9 +237,10 @@ columns! {
     /// flow that has data to the end of the run is within 25 % of their mean goodput for 20 bins of
     /// ten base RTTs, 0.1 s at the least; empty if that never happens, or without samples.
     convergence_time: Time, "RFC 5166 §2.3.3" = Sampled(|run| run.convergence_time);
-    /// How much the windows of these flows move together: (Var ΣW / Σ Var W − 1)/(n − 1), 0 if they
-    /// are independent, 1 if they are in step; from samples.
-    synchronisation: Ratio, "RFC 7928 §2.4" = Sampled(|run| run.synchronisation);
+    /// How much the windows of these flows move together, their mean correlation if their variances
+    /// are alike: (Var ΣW / Σ Var W − 1)/(n − 1), 0 if they are independent, 1 if they are in step;
+    /// from samples. RFC 7928's ratio (§2.4) is another: the share of flows that lose in an event.
+    synchronisation: Ratio = Sampled(|run| run.synchronisation);
     /// Utilisation of the bottleneck times the mean over flows of base RTT over mean RTT:
     /// Kleinrock's power as a share of the most there could be.
     power: Ratio, "RFC 5166 §2.2" =
@@ -407,8 +408,8 @@ columns! {
     efficiency: Ratio, "RFC 5166 §2.4" = Number(|group| group.goodput / group.throughput);
     /// The longest time for which one of its flows, though it had data, had less than a tenth of
     /// the mean goodput of the flows that had, in bins of ten base RTTs, 1 s at the least; from
-    /// samples.
-    starvation: Time = Sampled(|group| group.starvation);
+    /// samples. The tenth and the bins are ours.
+    starvation: Time, "after Arun et al., SIGCOMM 2022" = Sampled(|group| group.starvation);
     /// Mean over its flows of the coefficient of variation of goodput in the same bins.
     variation: Ratio, "RFC 5166 §2.2" = Sampled(|group| group.variation);
     /// The share of its frames that missed their deadline, if it makes frames.
@@ -504,8 +505,8 @@ columns! {
     /// Packets that the link's policer dropped before the queue.
     policed: Count = Count(|link| link.summary.policed);
     /// Bursts of drops, single ones included: between two drops of one burst fewer than 16 packets
-    /// were taken, RFC 3611's Gmin.
-    loss_bursts: Count = Count(|link| link.summary.loss_bursts);
+    /// were taken, which is Gmin.
+    loss_bursts: Count, "RFC 3611 §4.7.2" = Count(|link| link.summary.loss_bursts);
     /// Drops of the longest of them.
     longest_loss_burst: Count = Count(|link| link.summary.longest_loss_burst);
     /// Variance over mean of the arrivals in the interval of `sample`, which decides it and should
@@ -563,7 +564,7 @@ columns! {
     /// Completion time over the least that it could be: the request's time, a handshake if the
     /// connection is new and there is one, half a base RTT, and the bits on the wire at the rate
     /// that the slowest link was given first.
-    slowdown: Ratio = Numbers(|all| &all.slowdown);
+    slowdown: Ratio, "after pFabric, SIGCOMM 2013" = Numbers(|all| &all.slowdown);
 }
 
 columns! {

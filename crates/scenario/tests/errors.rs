@@ -348,7 +348,7 @@ fn the_host_of_a_foreign_stack_is_not_one_of_ours() {
         ("host = { cpu = \"2us\" }", "flows[0].host.cpu: is for a stack that others wrote"),
         ("host = { train = 3 }", "flows[0].host.train: is for a stack that others wrote"),
         ("host = 3", "a host, like { tick = \"1ms\" }, or the name of a stack"),
-        ("cc = \"noq:bbr\"", "\"noq\" is a stack that this build goes without; make hosts"),
+        ("cc = \"noq:bbr\"", "\"noq\" is a stack that this build goes without; Linux wheels"),
     ] {
         assert_names(&faulty("", "", flow), &[says]);
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import os
 import random
 import secrets
@@ -12,7 +13,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 from narrows import _core
@@ -38,8 +41,12 @@ LARGEST = 60_000
 MOST_FAILURES = 10
 # Scenarios that are run twice, to see whether the same comes of it; and those that are moved.
 TWICE, MOVED = 5, 24
-# By how much rate and RTT are moved at most, and by how many points the score may fall.
-FACTOR, MOST_FALL = 1.25, 5.0
+# By how much rate and RTT are moved at most, by how many points the score may fall on average, and
+# how many standard errors more are chance.
+FACTOR, MOST_FALL, FEW_FALLS = 1.25, 5.0, 2.0
+# How many scenarios with marks are run again without; a law answers marks if not so many times as
+# many packets are marked there as are lost here, once that is so much of all.
+UNMARKED, MOST_MARKED, MANY_MARKS = 8, 5.0, 0.002
 # A run that failed is worth nothing.
 NOTHING = Marks(0.0, 0.0, 0.0, 0.0, 0.0, {})
 # A law that gets less than this of its share is idle.
@@ -127,11 +134,12 @@ class _Bench:
         return Run(case, seed, found | {"law": NOTHING}, ours)
 
     def of_law(
-        self, case: Case, seed: int, beside: float | None, watch: Watch
+        self, case: Case, seed: int, beside: float | None, watch: Watch, marked: bool = True
     ) -> Marks | dict[str, Any]:
-        """Return the law's marks, or how it failed."""
+        """Return the law's marks, or how it failed; if told, its packets are never marked."""
         try:
-            result = self.result(case, seed, self.given.law, self.given.answers, watch)
+            marked = marked and self.given.answers
+            result = self.result(case, seed, self.given.law, marked, watch)
             return marks(case, result, beside)
         except LawError as error:
             return error.told
@@ -141,14 +149,14 @@ class _Bench:
             # Whatever a law raises in this process, or what it answered out of bounds.
             return _failure(error)
 
-    def alone(self, case: Case, seed: int, watch: Watch) -> Marks | None:
+    def alone(self, case: Case, seed: int, watch: Watch, marked: bool = True) -> Marks | None:
         """Run a scenario with the law only; None if that fails, or the time is over."""
         if self.is_over():
             return None
         try:
             other = self.known(case, seed, case.other, watch) if case.other else None
             beside = float(other.flows["arrived"][1]) if other else None
-            ours = self.of_law(case, seed, beside, watch)
+            ours = self.of_law(case, seed, beside, watch, marked)
         except OverError:
             return None
         return ours if isinstance(ours, Marks) else None
@@ -198,10 +206,16 @@ def _opened(given: Any, trusted: bool, seconds: int, end: float) -> Iterator[_Gi
         yield _Given(about, law, answers_marks(law))
         return
     if text.endswith((".wasm", ".rs")):
-        raise Error(f"{text}: laws in this form cannot be judged yet; write it in Python")
+        raise Error(
+            f"{text}: laws in this form cannot be judged; write it in Python, law.py, or as a "
+            "formula, law.toml"
+        )
     if not text.endswith(".py"):
         if Path(text).exists():
-            raise Error(f"{text}: a law is a Python file, law.py, or a formula, law.toml")
+            raise Error(
+                f"{text}: a law is a Python file, law.py, or a formula, law.toml; of a policy's "
+                f"file say policy:{text}"
+            )
         named("law", [text])
         yield _Given(about | {"kind": "built-in", "name": text}, text, answers_marks(text))
         return
@@ -437,31 +451,62 @@ def _all(bench: _Bench, chosen: Sequence[Case], seeds: int, key: str) -> list[Ru
     return sorted(found, key=lambda run: (run.seed, run.case.id.split("/")[1], run.case.id))
 
 
+def _pairs(runs: Sequence[Run], others: Sequence[Marks | None]) -> list[tuple[Marks, Marks]]:
+    """Return the law's marks in runs and in what was run for comparison, where that was run."""
+    both = zip(runs, others, strict=False)
+    return [(run.marks["law"], it) for run, it in both if it is not None]
+
+
+def _knows(moved: Sequence[tuple[Marks, Marks]]) -> list[str]:
+    """Suspect a law that does worse where rates and RTTs are a little other."""
+    falls = [as_shown.score - it.score for as_shown, it in moved]
+    if len(falls) < 2:
+        return []
+    fall = sum(falls) / len(falls)
+    if fall < MOST_FALL + FEW_FALLS * stdev(falls) / math.sqrt(len(falls)):
+        return []
+    return [
+        f"knows the shown scenarios: its score falls by {fall:.1f} points if their rates and "
+        f"RTTs are others by up to {100 * (FACTOR - 1):.0f} %"
+    ]
+
+
+def _is_deaf(unmarked: Sequence[tuple[Marks, Marks]]) -> list[str]:
+    """Suspect a law that says that it answers marks, and is marked far more than it would lose."""
+    shares = [(it.raw["marked"], other.raw["loss_rate"]) for it, other in unmarked]
+    shares = [(marked, lost) for marked, lost in shares if marked > MANY_MARKS]
+    ignored = [(marked, lost) for marked, lost in shares if marked > MOST_MARKED * lost]
+    if len(ignored) <= len(shares) / 2:
+        return []
+    marked, lost = max(ignored)
+    return [
+        f"asks for marks and does not answer them: {100 * marked:.1f} % of its packets are marked "
+        f"where it loses {100 * lost:.2f} % without marks"
+    ]
+
+
 def _looked_at(bench: _Bench, runs: Sequence[Run]) -> tuple[list[str], bool]:
     """Return what is suspicious about a law, and whether it does the same twice."""
     first = [run for run in runs if run.seed == 1 and run.failure is None]
     shown = [run for run in first if run.case.id.startswith(SHOWN)]
-    suspicions, jobs = [], [(run.case, run) for run in shown[:TWICE]]
-    jobs += [(run.case.moved(FACTOR), run) for run in shown[:MOVED]]
+    with_marks = [run for run in first if bench.given.answers and run.case.kind == "aqm"]
+    jobs = [(run.case, run, True) for run in shown[:TWICE]]
+    jobs += [(run.case.moved(FACTOR), run, True) for run in shown[:MOVED]]
+    jobs += [(run.case, run, False) for run in with_marks[:UNMARKED]]
 
     def one(number: int, watch: Watch) -> Marks | None:
-        case, run = jobs[number]
-        return bench.alone(case, run.seed, watch)
+        case, run, marked = jobs[number]
+        return bench.alone(case, run.seed, watch, marked)
 
-    found = each(len(jobs), one) if jobs else []
-    again, moved = found[: len(shown[:TWICE])], found[len(shown[:TWICE]) :]
+    found = iter(each(len(jobs), one) if jobs else [])
+    again = list(islice(found, len(shown[:TWICE])))
+    moved = list(islice(found, len(shown[:MOVED])))
     pairs = zip(again, shown, strict=False)
     same = all(it is None or it == run.marks["law"] for it, run in pairs)
-    falls = [
-        run.marks["law"].score - it.score
-        for it, run in zip(moved, shown, strict=False)
-        if it is not None
+    suspicions = [
+        *_knows(_pairs(shown, moved)),
+        *_is_deaf(_pairs(with_marks, list(found))),
     ]
-    if falls and (fall := sum(falls) / len(falls)) > MOST_FALL:
-        suspicions.append(
-            f"knows the shown scenarios: its score falls by {fall:.1f} points if their rates and "
-            f"RTTs are others by up to {100 * (FACTOR - 1):.0f} %"
-        )
     for beside, what in ((True, "beside another law"), (False, "where no other law is")):
         of = [run.marks["law"] for run in first if (run.case.other is not None) == beside]
         idle = [mark for mark in of if mark.goodput < IDLE]

@@ -111,6 +111,7 @@ def marks(case: Case, result: Result, beside_itself: float | None = None) -> Mar
         "share_of_link": arrived[0] / offered if offered else math.nan,
         "delay_p95": delay,
         "loss_rate": loss,
+        "marked": link["marks"] / sent if sent else 0.0,
         "timeouts": float(sum(flow["timeouts"] or 0 for flow in ours_are)),
         "recovery": own["limited_by_recovery"] or 0.0,
     }

@@ -21,7 +21,7 @@ from narrows.errors import Error
 from narrows.judging import messages
 
 # Seconds after which a law that does not answer is ended, and of wall time for each of its own.
-PATIENCE, SLACK = 5, 3.0
+PATIENCE, SLACK = 20, 3.0
 # Characters that are told of what a law says, and of its name.
 LONGEST, LONGEST_NAME = 200, 40
 _NAMES = {"SIGXCPU": "time", "SIGKILL": "killed", "SIGSYS": "forbidden"}

@@ -230,9 +230,9 @@ def conformance(found: Conformance, row: Row, wire: Wire, made: Made) -> str:
     table = Table("", "", show_header=False, box=None)
     for name, told in (
         ("found", f"{row.finding}: {row.seen}"),
-        ("asked", row.bound),
-        ("by", f"{check.source} {check.word}"),
-        ("which says", check.asks),
+        ("bound", row.bound),
+        ("asked by", f"{check.source} {check.word}"),
+        ("what is asked", check.asks),
     ):
         table.add_row(name, told)
     data = {"warmup": 0.0, "sections": [section.packed() for section in _of_wire(wire)]}

@@ -137,7 +137,7 @@ pub(super) static CHECKS: &[Check] = &[
             let without = Stimulus::on(Network::Q, 9.5);
             let late = without.clone().late(7.0, 0.02);
             let arrived = |wire: &Wire| wire.arrived(7.05, 9.05);
-            let share = arrived(&*trial.run(&late)?) / arrived(&*trial.run(&without)?);
+            let share = arrived(&*trial.run(&late)?) / arrived(&*trial.reference(&without)?);
             Ok(Finding::of(share, "of what arrives without").should(Range::at_least(0.95)))
         },
     },
@@ -164,7 +164,7 @@ fn filled(wire: &Wire, rate: f64, from: f64, length: f64) -> f64 {
 /// What is used of the path after a silence.
 fn restart(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     const AGAIN: f64 = 18.0;
-    let steady = trial.run(&Stimulus::on(Network::Q, 13.0))?;
+    let steady = trial.reference(&Stimulus::on(Network::Q, 13.0))?;
     let payload = idle::payload_by(&steady, 12.0);
     let again = Stimulus::on(Network::Q, AGAIN + 3.5).offered(0.0, payload).endless_from(AGAIN);
     let wire = trial.run(&again)?;

@@ -30,7 +30,7 @@ pub(super) static CHECKS: &[Check] = &[
                seconds of 5 Mbps the flight is no larger than before them.",
         applies: if_it_reduces,
         measure: |trial| {
-            let steady = trial.run(&avoidance(THEN))?;
+            let steady = trial.reference(&avoidance(THEN))?;
             let rounds = (30..60).map(|number| f64::from(number) * steady.rtt);
             let windows = rounds.map(|at| steady.window(at, at + steady.rtt));
             let before = super::large(windows.fold(0.0, f64::max))?;
@@ -106,7 +106,7 @@ pub(super) fn is_limited(wire: &Wire, until: f64, most: f64) -> Result<f64, Stop
 /// A flow in congestion avoidance on network F, which its application limits from 3 s until `until`
 /// to 12,500 bytes each `every` seconds.
 pub(super) fn limited(trial: &mut Trial<'_>, until: f64, every: f64) -> Result<Stimulus, Stop> {
-    let payload = payload_by(&*trial.run(&avoidance(THEN))?, 3.0);
+    let payload = payload_by(&*trial.reference(&avoidance(THEN))?, 3.0);
     Ok(avoidance(until).offered(0.0, payload).offered_each((3.0, until), every, 12_500))
 }
 
@@ -116,7 +116,7 @@ const AGAIN: f64 = 13.0;
 /// A flow that is silent for five seconds, and the window before.
 fn silent(trial: &mut Trial<'_>) -> Result<(Arc<Wire>, f64), Stop> {
     let base = Stimulus::on(Network::D, AGAIN + 1.0).avoidance(100);
-    let steady = trial.run(&base.clone().till(THEN + 1.0))?;
+    let steady = trial.reference(&base.clone().till(THEN + 1.0))?;
     let payload = payload_by(&steady, THEN);
     let wire = trial.run(&base.offered(0.0, payload).endless_from(AGAIN))?;
     falls_silent(&wire, AGAIN, 4.0)?;

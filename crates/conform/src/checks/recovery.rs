@@ -20,7 +20,7 @@ pub(super) static CHECKS: &[Check] = &[
         asks: "A packet that two others have overtaken is not lost.",
         applies: if_it_reduces,
         measure: |trial| {
-            let late = overtaken_by_two(&*trial.run(&avoidance(THEN + 0.7))?)?;
+            let late = overtaken_by_two(&*trial.reference(&avoidance(THEN + 0.7))?)?;
             let wire = trial.run(&avoidance(THEN + 0.7).late(THEN, late))?;
             Ok(Finding::of(at_then(&wire)?, "").should(Range::at_least(0.97)))
         },
@@ -132,7 +132,7 @@ pub(super) static CHECKS: &[Check] = &[
         applies: always,
         measure: |trial| {
             let used = |wire: &Wire| wire.used(Network::THIN.rate, 3.0, 8.0);
-            let all = used(&*trial.run(&Stimulus::on(Network::THIN, 8.0))?);
+            let all = used(&*trial.reference(&Stimulus::on(Network::THIN, 8.0))?);
             let half = Stimulus::on(Network::THIN, 8.0).thin_acks((2.0, 8.0));
             let half = used(&*trial.run(&half)?);
             Ok(Finding::of(half / all, "").should(Range::at_least(0.9)))
@@ -148,7 +148,7 @@ pub(super) static CHECKS: &[Check] = &[
                no more at once than ten packets and 4 ms of the path.",
         applies: always,
         measure: |trial| {
-            let all = trial.run(&Stimulus::on(Network::THIN, 8.0))?;
+            let all = trial.reference(&Stimulus::on(Network::THIN, 8.0))?;
             let bunched = trial.run(&Stimulus::on(Network::THIN, 8.0).gathered_acks(0.004))?;
             let used = |wire: &Wire| wire.used(Network::THIN.rate, 3.0, 8.0);
             let train = bunched.longest_train(3.0, 8.0) as f64;
@@ -186,7 +186,7 @@ fn at_then(wire: &Wire) -> Result<f64, Stop> {
 /// By how many rounds a file arrives later if a packet is lost, and the first after that is known.
 fn repair(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     let file = Stimulus::on(Network::F, 3.0).sized(210_000);
-    let base = trial.run(&file)?;
+    let base = trial.reference(&file)?;
     let once = file.lose(0.0, &[60]);
     let lost = first_lost(&*trial.run(&once)?, 0.0)?;
     if !lost.settled.is_finite() {
@@ -233,7 +233,7 @@ fn file_arrives(wire: &Wire) -> (usize, f64) {
 /// By how many rounds a file arrives later if its last three packets are lost.
 fn tail(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     const FILE: u64 = 140_000;
-    let base = trial.run(&Stimulus::on(Network::F, 3.0).sized(FILE))?;
+    let base = trial.reference(&Stimulus::on(Network::F, 3.0).sized(FILE))?;
     // What leaves alone behind it are probes of the path.
     let triple = |three: &[Packet]| three[2].sent - three[0].sent < 0.5 * base.rtt;
     let last = base.packets.windows(3).rposition(triple).map(|place| place + 2);

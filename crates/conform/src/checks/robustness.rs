@@ -48,7 +48,7 @@ pub(super) static CHECKS: &[Check] = &[
             let without = avoidance(THEN + 4.0);
             let with = without.clone().tenth_late((THEN, THEN + 4.0), 0.005);
             let arrived = |wire: &Wire| wire.arrived(THEN, THEN + 4.0);
-            let share = arrived(&*trial.run(&with)?) / arrived(&*trial.run(&without)?);
+            let share = arrived(&*trial.run(&with)?) / arrived(&*trial.reference(&without)?);
             Ok(Finding::of(share, "of what arrives without"))
         },
     },
@@ -97,6 +97,6 @@ pub(super) static CHECKS: &[Check] = &[
 /// The window that two seconds of something leave, over that without: it should be the same.
 fn as_without(trial: &mut Trial<'_>, with: &Stimulus, without: &Stimulus) -> Result<Finding, Stop> {
     let window = |wire: &Wire| wire.window(THEN + 1.5, THEN + 2.0);
-    let ratio = window(&*trial.run(with)?) / window(&*trial.run(without)?);
+    let ratio = window(&*trial.run(with)?) / window(&*trial.reference(without)?);
     Ok(Finding::of(ratio, "of the window without").should(Range::between(0.9, 1.1)))
 }

@@ -96,7 +96,7 @@ pub(super) static CHECKS: &[Check] = &[
             let late = Stimulus::on(Network::L, 1.1).late_acks((0.5, 0.6), 0.02);
             let window = |wire: &Wire| wire.window(0.97, 1.07);
             let with = window(&*trial.run(&late)?);
-            let without = large(window(&*trial.run(&Stimulus::on(Network::L, 1.1))?))?;
+            let without = large(window(&*trial.reference(&Stimulus::on(Network::L, 1.1))?))?;
             let found = Finding::of(with / without, "of the window without");
             Ok(found.should(Range::at_least(0.5)))
         },
@@ -134,7 +134,7 @@ pub(super) static CHECKS: &[Check] = &[
                is lost, a megabyte takes three tenths longer at most.",
         applies: always,
         measure: |trial| {
-            let all = trial.run(&Stimulus::on(Network::M, 6.0))?;
+            let all = trial.reference(&Stimulus::on(Network::M, 6.0))?;
             let half = trial.run(&Stimulus::on(Network::M, 6.0).thin_acks((0.0, 6.0)))?;
             let (all, half) = (all.time_to(1e6), half.time_to(1e6));
             Ok(Finding::of(half / all, "").should(Range::at_most(1.3)))

@@ -57,6 +57,8 @@ pub struct Formula {
     on_interval: Lines,
     /// Whether its window decides in a recovery, too.
     own_recovery: bool,
+    /// Whether it looks at marks.
+    hears_marks: bool,
 }
 
 /// What is given of a law.
@@ -138,7 +140,13 @@ impl Formula {
         if all.clone().all(|(place, _)| *place > 1) {
             return Err("nothing ever sets window or rate; write on_ack = [\"window = …\"]".into());
         }
-        Ok(Self { variables, start, on_ack, on_loss, on_interval, own_recovery })
+        let looks = |lines: &Lines, event: &[&str]| {
+            let marked = event.iter().position(|name| *name == "marked");
+            let place = marked.map(|place| Op::Variable(variables.len() + place));
+            lines.iter().any(|(_, code)| code.iter().any(|op| Some(*op) == place))
+        };
+        let hears_marks = looks(&on_ack, &OF_ACK) || looks(&on_interval, &of_interval);
+        Ok(Self { variables, start, on_ack, on_loss, on_interval, own_recovery, hears_marks })
     }
 }
 
@@ -165,8 +173,7 @@ impl OwnLaw for FormulaLaw {
     }
 
     fn hears_marks(&self) -> bool {
-        // As `marked`, or as a column of an interval.
-        true
+        self.formula.hears_marks
     }
 
     fn make(&self, birth: &Birth) -> Box<dyn Controller> {

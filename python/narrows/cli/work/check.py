@@ -16,6 +16,7 @@ from narrows import _core, forge
 from narrows.check import Check, Judgement, Verdict, check_all, lines, seeds_of
 from narrows.cli.options import split_seeds
 from narrows.cli.work.run import write as write_run
+from narrows.cli.work.traced import traced
 from narrows.errors import Error
 from narrows.files import Output, write_at_once
 from narrows.junit import Case, Outcome, Suite, xml
@@ -30,10 +31,6 @@ OUTCOMES = {
     Verdict.FAILS: Outcome.FAILED,
     Verdict.UNDECIDED: Outcome.SKIPPED,
 }
-# Of a run with more packets no captures are kept, as they would fill disks: about 200 MB.
-MOST_CAPTURED = 2_000_000
-# Flows whose recovery is logged.
-MOST_LOGGED = 4
 
 
 @dataclass
@@ -225,29 +222,10 @@ def _keep(check: Check, target: Path) -> Path:
     """Run the worst seed again with series, captures and logs, and keep all that."""
     seed = check.worst_seed()
     scenario = check.scenario.drafted({"seed": seed, "seeds": {"count": 1}}).valid()
-    traced = _traced(scenario, seed)
+    with_traces = traced(scenario, seed)
     with Output(target, force=True) as folder:
-        [result] = run_all([(traced, seed)], str(folder.path))
-        made = Made("run", [({}, traced.to_toml())], [seed])
+        [result] = run_all([(with_traces, seed)], str(folder.path))
+        made = Made("run", [({}, with_traces.to_toml())], [seed])
         write_run(folder, [result], made)
         folder.finish(made)
     return target
-
-
-def _traced(scenario: Scenario, seed: int) -> Scenario:
-    """Return a scenario whose run writes captures and logs, unless they would be too large."""
-    if "trace" in scenario.fields:
-        return scenario
-    [result] = run_all([(scenario.drafted({"sample": "0s"}).valid(), seed)])
-    if result.summary["delivered"][0] > MOST_CAPTURED:
-        say(f"seed {seed}: no captures are kept of more than {MOST_CAPTURED} packets")
-        return scenario
-    link = result.links["name"][result.bottleneck]
-    logged = list(range(min(result.flows.height, MOST_LOGGED)))
-    for flows in (logged, []):
-        try:
-            return scenario.drafted({"trace": {"links": [link], "flows": flows}}).valid()
-        except Error:
-            # Datagrams and some stacks have nothing to log.
-            continue
-    return scenario

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from narrows import _core, forge
 from narrows.cli.options import split_list
+from narrows.cli.work.traced import traced
 from narrows.conformance import (
     SIGNS,
     Conformance,
@@ -25,6 +26,7 @@ from narrows.errors import Error
 from narrows.files import Output, read_text, write_at_once
 from narrows.junit import Case, Outcome, Suite, xml
 from narrows.made import Made
+from narrows.results import run
 from narrows.scenario import Scenario
 from narrows.terminal import put, say
 
@@ -37,6 +39,8 @@ OUTCOMES = {
     Finding.NOT_ASKED: Outcome.SKIPPED,
 }
 KEPT = (Finding.FAILS, Finding.DIFFERS)
+# The seed of the crate's runs, in which chance decides nothing.
+SEED = 1
 STRICT = {Finding.DIFFERS, Finding.UNDECIDED}
 
 
@@ -113,9 +117,11 @@ def judge(
         kept = _keep(found, papers.keep)
         if as_json:
             for row in found.rows:
-                put(json.dumps({"cc": cc, "as": found.profile, **row.record()}))
+                put(json.dumps({**_about(found), **row.record()}))
         else:
             _print(found, kept, ask)
+    if len(all_found) > 1 and not as_json:
+        _print_matrix(all_found)
     if papers.junit:
         write_at_once(papers.junit, xml([_suite(found, strict) for found in all_found]).encode())
     if papers.badge:
@@ -165,6 +171,24 @@ def _print(found: Conformance, kept: dict[str, Path], ask: Ask) -> None:
     put(f"\n {found.sum}")
 
 
+def _print_matrix(all_found: Sequence[Conformance]) -> None:
+    """Print checks by controllers: those of which not all say the same that is as asked."""
+    signs = [[SIGNS[row.finding] for row in found.rows] for found in all_found]
+    put("\n" + "  ".join(found.cc for found in all_found))
+    widths = [len(found.cc) for found in all_found]
+    for place, row in enumerate(all_found[0].rows):
+        told = [column[place] for column in signs]
+        if set(told) & {SIGNS[it] for it in (*KEPT, Finding.UNDECIDED)}:
+            cells = "  ".join(f"{sign:<{width}}" for sign, width in zip(told, widths, strict=True))
+            put(f"{cells}  {row.check.id} {row.check.name}".rstrip())
+
+
+def _about(found: Conformance) -> dict[str, str]:
+    """Return what was judged, as what, by which engine, and a stack's version."""
+    about = {"cc": found.cc, "as": found.profile, "engine": _core.engine()}
+    return about | ({"version": found.version} if found.version else {})
+
+
 def _again(found: Conformance, row: Row, ask: Ask) -> str:
     words = ["narrows", "conform", "--cc", found.cc, "--only", row.check.id]
     if ask.as_:
@@ -188,6 +212,7 @@ def _keep(found: Conformance, below: Path) -> dict[str, Path]:
         ).valid()
         target = below / name / row.check.id
         with Output(target, force=True) as folder:
+            run(traced(scenario, SEED), seed=SEED, traces_to=folder.path)
             made = Made("conform", [({}, scenario.to_toml())], [1])
             page = report.conformance(found, row, observe(found, row.scenarios[-1]), made)
             folder.text("report.html", page)
@@ -198,12 +223,8 @@ def _keep(found: Conformance, below: Path) -> dict[str, Path]:
 
 
 def _suite(found: Conformance, strict: bool) -> Suite:
-    about = {"cc": found.cc, "as": found.profile, "engine": _core.engine()}
-    if found.version:
-        about["version"] = found.version
-    return Suite(
-        found.cc, [_case(row, found.cc, strict) for row in found.rows], found.seconds, about
-    )
+    cases = [_case(row, found.cc, strict) for row in found.rows]
+    return Suite(found.cc, cases, found.seconds, _about(found))
 
 
 def _case(row: Row, cc: str, strict: bool) -> Case:
@@ -230,6 +251,9 @@ def _tell_forge(all_found: Sequence[Conformance]) -> None:
             for row in rows
             if row.finding is not Finding.NOT_ASKED
         ]
+        for row in found.of(Finding.FAILS):
+            told = f"{row.check.id} {row.check.name}: {row.seen}, asked {row.bound}"
+            forge.point_at("", f"{found.cc}: {told}")
         forge.summarise(found.title, ["", "check", "seen", "asked", "source"], cells)
     if forge.is_there():
         say("the table is in the job's summary")

@@ -47,8 +47,8 @@ def _record(file: Path) -> tuple[Made, list[str] | None]:
     if (text := stamp_of(file.read_bytes())) is not None:
         return Made.parse(text, file), None
     raise Error(
-        f"{file}: it holds no record, and no {MADE} above lists it; a picture that -o has written "
-        "holds one, and other files have it beside them"
+        f"{file}: it holds no record, and no {MADE} above lists it; pictures, tables and pages "
+        "that -o has written hold one, and other files have it beside them"
     )
 
 
