@@ -11,6 +11,7 @@ import pytest
 
 import narrows as nw
 from binary import ROOT, Run
+from narrows import _core
 from narrows.check import Verdict, judge
 
 TEXT = """
@@ -75,6 +76,17 @@ def test_a_scenario_checks_itself() -> None:
         nw.dumbbell("10Mbps", "40ms", "20p").check()
     with pytest.raises(nw.Error, match="seeds: there are none"):
         scenario.check(seeds=0)
+
+
+FOUND = sorted((ROOT / "examples/seek").glob("*.toml"))
+
+
+@pytest.mark.parametrize("file", FOUND, ids=[file.stem for file in FOUND])
+def test_what_seek_found_still_fails(file: Path) -> None:
+    if "quinn" in file.stem and not any(name == "quinn" for name, *_ in _core.stacks()):
+        pytest.skip("this build goes without the stacks of others")
+    check = nw.Scenario.load(file).check(seeds=3)
+    assert [it.verdict for it in check.judgements] == [Verdict.FAILS]
 
 
 def test_files_that_hold_fail_and_cannot_be_run(

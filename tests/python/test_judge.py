@@ -309,38 +309,35 @@ class Law(nw.IntervalController):
     assert gap["low"] > 0
 
 
-def test_a_law_that_asks_for_marks_and_does_not_answer_is_suspected() -> None:
-    class Reno(nw.Controller):
-        def __init__(self, initial_window: float) -> None:
-            self.cwnd, self.ssthresh = initial_window, 1e9
-
-        def on_ack(self, ack: nw.Ack) -> None:
-            if not ack.recovering:
-                grown = 1.0 if self.cwnd < self.ssthresh else 1 / self.cwnd
-                self.cwnd += ack.packets * grown
-
-        def on_loss(self, loss: nw.Loss) -> None:
-            if loss.opens_epoch:
-                self.cwnd = self.ssthresh = max(self.cwnd / 2, 2.0)
-
-        def window(self) -> float:
-            return self.cwnd
-
-    class Deaf(Reno):
-        def on_mark(self, mark: nw.Mark) -> None:
-            pass
-
-    class Hears(Reno):
-        def on_mark(self, mark: nw.Mark) -> None:
-            if mark.opens_epoch:
-                self.cwnd = self.ssthresh = max(self.cwnd / 2, 2.0)
-
-    def suspicions(law: type[nw.Controller]) -> list[str]:
-        judged = nw.judge(law, count=64, only="aqm", seeds=1, key="a", against=[])
-        return [it for it in judged.told["suspicions"] if "marks" in it]
-
-    assert len(suspicions(Deaf)) == 1
-    assert suspicions(Hears) == []
+def test_a_law_that_asks_for_marks_and_does_not_answer_is_suspected(tmp_path: Path) -> None:
+    reno = """
+on_loss = [
+  "ssthresh = if(opens_epoch, max(window / 2, 2), ssthresh)",
+  "window = if(timeout, 1, if(opens_epoch, ssthresh, window))",
+]
+on_ack = [
+  "grown = if(window < ssthresh, packets, packets / window)",
+  "window = if(window_limited and not recovering, window + grown, window)",
+"""
+    answer = """
+  "cuts = marked and now > until",
+  "ssthresh = if(cuts, max(window / 2, 2), ssthresh)",
+  "window = if(cuts, ssthresh, window)",
+  "until = if(cuts, now + srtt, until)",
+"""
+    laws = {
+        "deaf": ("state = { grown = 0, seen = 0 }", '"seen = marked",'),
+        "hears": ("state = { grown = 0, cuts = 0, until = 0 }", answer),
+        "blind": ("state = { grown = 0 }", ""),
+    }
+    found = {}
+    for name, (state, of_marks) in laws.items():
+        file = tmp_path / f"{name}.toml"
+        file.write_text(f"{state}{reno}{of_marks}]")
+        judged = nw.judge(str(file), count=64, seeds=1, key="a", against=[])
+        found[name] = [it for it in judged.told["suspicions"] if "marks" in it]
+    assert len(found["deaf"]) == 1 and "does not answer them" in found["deaf"][0]
+    assert found["hears"] == found["blind"] == []
 
 
 def test_a_law_of_chance_is_found_out() -> None:
