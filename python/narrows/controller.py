@@ -334,6 +334,17 @@ def names_of(laws: Sequence[Law]) -> list[str]:
     return names
 
 
+def _takes_a_window(law: Any) -> bool:
+    try:
+        inspect.signature(law).bind(10.0)
+    except TypeError:
+        return False
+    except ValueError:
+        # What is written in C need not say what it takes.
+        return True
+    return True
+
+
 def known(place: str, law: Own, others: dict[str, Makes]) -> str:
     """Add what makes a user's controllers to the others, and return its name.
 
@@ -367,6 +378,11 @@ def known(place: str, law: Own, others: dict[str, Makes]) -> str:
     if (isinstance(law, type) and not issubclass(law, Controller)) or not callable(law):
         raise ScenarioError(
             f"{place}: {name} is not a controller; subclass narrows.Controller, or name a law"
+        )
+    if not _takes_a_window(law):
+        raise ScenarioError(
+            f"{place}: {name} cannot be called with the initial window alone, as each flow does; "
+            "begin it with def __init__(self, initial_window)"
         )
     head = name.split(":")[0]
     built_in = (_core.controllers(), _core.recoveries())

@@ -156,3 +156,12 @@ def test_what_is_not_decided_fails_on_demand(narrows: Run, tmp_path: Path) -> No
 def test_the_examples_hold(narrows: Run) -> None:
     done = narrows("check", ROOT / "examples" / "checks", "--seeds", "2")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_page_shows_what_its_example_prints(narrows: Run) -> None:
+    page = (ROOT / "docs/checks.md").read_text()
+    file = ROOT / "examples/checks/small_buffer.toml"
+    assert file.read_text().rstrip() in page
+    _, *lines = narrows("check", str(file)).stdout.splitlines()
+    assert len(lines) == 3
+    assert all(line in page for line in lines)

@@ -363,3 +363,12 @@ def test_laws_of_one_name_at_several_points_are_several_laws(tmp_path: Path) -> 
     swept = nw.sweep(path, rate=[100.0, 200.0], cache=tmp_path)
     one, other = swept.runs["goodput"].to_list()
     assert other == pytest.approx(2 * one, rel=0.05)
+
+
+def test_a_class_that_takes_no_window_is_named() -> None:
+    class Alone(Reno):
+        def __init__(self) -> None:
+            super().__init__(10.0)
+
+    with pytest.raises(nw.ScenarioError, match=r"Alone cannot be called with the initial window"):
+        nw.dumbbell("10Mbps", "40ms", "20p", cc=Alone)

@@ -108,6 +108,12 @@ def test_bounds_that_are_derived_are_what_their_formulas_give() -> None:
         allowed = 4 * float(response.tfrc(_numbers(point["loss"], "%") / 100, 0.04))
         text = str(point["$_most"]).replace("Mbps", "e3kbps")
         assert float(text.removesuffix("kbps")) == pytest.approx(allowed / 1e3, rel=0.02)
+    # Timeouts of 0.3 s that double, and one more, each with two packets.
+    begins = [0.3 * (2**number - 1) for number in range(1, 20)]
+    expiries = sum(at < 60 for at in begins) + 1
+    for name in ("5.1.1-blackout", "5.2-feedback"):
+        sent = suite[name].scenario["expect"]["flows[0].sent"]["bound"]
+        assert sent == f"<= {2 * expiries}"
     [breaker] = suite["7.2-breaker"].scenario["expect"].values()
     most = float(re.findall(r"[\d.]+", breaker["bound"])[0]) * 1e6
     # The simple equation, s/(R√(2p/3)).

@@ -29,9 +29,30 @@ fn our_laws_depart_where_it_is_said() {
         ("bbr2", "B1 B3 B14"),
         ("bbr+quic", "B14"),
         ("bbr1", ""),
+        ("bbr1+quic", "B8"),
+        ("bbr2+quic", "B1 B3 B5 B12 B14"),
         ("etcp", "T6"),
+        ("etcp-rate", "R10 T6"),
+        ("etcp-sqrt", "T6"),
+        ("etcp+quic", ""),
+        ("etcp-rate+quic", "U1 R9 R10 P2 P3 P5 I1"),
+        ("etcp-sqrt+quic", "I1"),
+        ("etcp-ecn", "U2 G7"),
+        ("etcp-ecn+quic", "I1"),
         ("dctcp", ""),
+        ("dctcp+quic", "E5 E6"),
         ("prague", "E8"),
+        ("prague+quic", "E5"),
+        ("newreno", "D7 D9 R4 R6 R9 E3"),
+        ("reno", "D4 D5 D7 D9 R4 R6 R9 E3"),
+        ("copa", "T2"),
+        ("copa+quic", "I1"),
+        ("fast", "P5 I1"),
+        ("fast+quic", "P5 I1 E5"),
+        ("ledbat++", "R4"),
+        ("ledbat+++quic", "R4 E5"),
+        ("vegas", ""),
+        ("vegas+quic", "R10 E5"),
     ] {
         let rows = rows(cc, None, "all");
         let told: Vec<String> =
@@ -41,6 +62,20 @@ fn our_laws_depart_where_it_is_said() {
             rows.iter().filter(|row| row.verdict == Verdict::Holds).count() >= 7,
             "{cc}: {told:?}"
         );
+    }
+}
+
+/// Of these only that is asked which is asked of every controller.
+#[test]
+fn laws_of_the_high_speed_family_depart_in_nothing_but_quics_ecn() {
+    for law in
+        ["aimd", "bic", "highspeed", "htcp", "illinois", "ltcp", "multcp", "scalable", "westwood"]
+    {
+        for (cc, departures) in [(law.to_owned(), ""), (format!("{law}+quic"), "E5")] {
+            let rows = rows(&cc, None, "all");
+            assert_eq!(red(&rows), departures, "{cc}");
+            assert!(rows.iter().filter(|row| row.verdict == Verdict::Holds).count() >= 7, "{cc}");
+        }
     }
 }
 

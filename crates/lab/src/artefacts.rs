@@ -2,8 +2,9 @@
 
 use crate::html;
 use crate::report::Report;
-use narrows_scenario::{Checked, run};
-use serde_json::json;
+use narrows_conform::{Row, SEED};
+use narrows_scenario::{Checked, Own, Scenario, run};
+use serde_json::{Value, json};
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -56,17 +57,55 @@ fn trace(report: &Report, folder: &Path, name: &str) -> Result<f64, String> {
         ("duration", json!(format!("{seconds}s"))),
         ("warmup", json!("0s")),
     ])?;
-    let checked = Checked::with_own(scenario, &report.lab.own);
-    let checked = checked.map_err(|error| error.to_string())?;
+    packets(scenario, &report.lab.own, report.seed, folder, name).map(|()| seconds)
+}
+
+/// Runs a scenario that is traced, and keeps its packets and logs under `name`.
+fn packets(
+    scenario: Scenario,
+    own: &Own,
+    seed: u64,
+    folder: &Path,
+    name: &str,
+) -> Result<(), String> {
+    let checked = Checked::with_own(scenario, own).map_err(|error| error.to_string())?;
     let place = folder.join(format!("{name}.tmp.{}", std::process::id()));
     fs::create_dir_all(&place).map_err(|error| error.to_string())?;
-    let ran = run(&checked, report.seed, Some(&place), |_| ControlFlow::Continue(()));
+    let ran = run(&checked, seed, Some(&place), |_| ControlFlow::Continue(()));
     let kept = ran
         .map_err(|error| error.to_string())
         .and_then(|_| keep(&place, folder, name).map_err(|error| error.to_string()));
     // What is not kept may be lost.
     let _ = fs::remove_dir_all(&place);
-    kept.map(|()| seconds)
+    kept
+}
+
+/// Writes the scenario, the packets and the log of a check that is not as asked; returns what to say
+/// of them, also if that cannot be done.
+pub(crate) fn write_check(row: &Row, own: &Own) -> String {
+    let folder = folder();
+    let name = format!("{}-{}", test_name(), row.check.id);
+    match files_of_check(row, own, &folder, &name) {
+        Ok(()) => format!("what happened: {}", folder.join(name).with_extension("*").display()),
+        Err(error) => {
+            format!("what happened could not be written to {}: {error}", folder.display())
+        }
+    }
+}
+
+fn files_of_check(row: &Row, own: &Own, folder: &Path, name: &str) -> Result<(), String> {
+    let scenario = row.scenarios.last().ok_or("nothing was run")?;
+    let read = |text: &str| Scenario::from_json(text).map_err(|error| error.to_string());
+    fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    let file = folder.join(format!("{name}.toml"));
+    fs::write(file, read(scenario)?.to_toml()).map_err(|error| error.to_string())?;
+    let mut traced: Value = serde_json::from_str(scenario).map_err(|error| error.to_string())?;
+    traced["trace"] = json!({ "links": ["bottleneck"], "flows": [0] });
+    packets(read(&traced.to_string())?, own, SEED, folder, name).or_else(|_| {
+        // Some stacks have no log.
+        traced["trace"] = json!({ "links": ["bottleneck"] });
+        packets(read(&traced.to_string())?, own, SEED, folder, name)
+    })
 }
 
 /// Gives the files of a trace their names: packets as they came to the queue, and each log that is

@@ -1,5 +1,6 @@
 //! Conformance of a stack's congestion controller, in that stack's own tests.
 
+use crate::artefacts;
 use crate::lab::Mine;
 use narrows_conform::{Profile, Row, Subject, Transport, Verdict, chosen, conform};
 use narrows_scenario::{Own, Stack, Transfer};
@@ -96,23 +97,26 @@ impl Conform {
         }
         let rows = conform(&self.subject, &self.own, &all);
         let name = self.subject.cc.clone();
-        Conformance { rows: rows.unwrap_or_else(|error| panic!("{name}: {error}")), name }
+        let rows = rows.unwrap_or_else(|error| panic!("{name}: {error}"));
+        Conformance { rows, name, own: self.own.clone() }
     }
 }
 
 /// What checks have found.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Conformance {
     /// A row for each check.
     pub rows: Vec<Row>,
     name: String,
+    own: Own,
 }
 
 impl Conformance {
     /// Ends the test if one of them fails.
     ///
     /// # Panics
-    /// With what was seen of those that fail, what is asked, and by whom.
+    /// With what was seen of those that fail, what is asked, and by whom, and where the scenario,
+    /// its packets and the stack's log are: in `target/narrows`.
     pub fn expect_holds(&self) {
         self.expect(&[Verdict::Fails]);
     }
@@ -131,7 +135,8 @@ impl Conformance {
             let Row { check, verdict, seen, bound, .. } = row;
             let _ = write!(
                 told,
-                "\n  {} {} {}: {seen}; {bound}\n    {} {}: {}\n    again: NARROWS_ONLY={} cargo test",
+                "\n  {} {} {}: {seen}; {bound}\n    {} {}: {}\n    again: NARROWS_ONLY={} cargo \
+                 test; {}",
                 check.id,
                 check.name,
                 verdict.as_str(),
@@ -139,6 +144,7 @@ impl Conformance {
                 check.word.as_str(),
                 check.asks,
                 check.id,
+                artefacts::write_check(row, &self.own),
             );
         }
         if !told.is_empty() {

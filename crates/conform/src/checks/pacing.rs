@@ -108,7 +108,11 @@ fn rate(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
         let sent = wire.sent(from, from + wire.rtt);
         let (first, last) = sent.first().zip(sent.last())?;
         let spread = (last.sent - first.sent) / wire.rtt - wire.silence(from, from + wire.rtt);
-        Some((sent.len() as f64 - 2.0) / spread / wire.window(from, from + wire.rtt))
+        let pace = (sent.len() as f64 - 2.0) / spread / wire.window(from, from + wire.rtt);
+        // Of a law that has filled the path, too: then a round trip has a queue.
+        let known: Vec<f64> =
+            sent.iter().filter(|it| !it.lost).map(|it| it.settled - it.sent).collect();
+        Some(pace * middle(known) / wire.rtt)
     };
     let pace = middle(rounds(&wire).filter_map(pace).collect());
     Ok(Finding::of(pace, "of cwnd/srtt").should(Range::between(0.97, 2.1)))
