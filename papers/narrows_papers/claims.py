@@ -427,6 +427,38 @@ def _compare(high: Sequence[float], low: Sequence[float]) -> int:
     return int(np.sign(difference))
 
 
+def alike(text: str, groups: Sequence[Sequence[float]], unit: str = "", why: str = "") -> Claim:
+    """Claim that groups of values have one mean: that they differ no more than their values do.
+
+    It holds unless an analysis of variance finds the means different with 95 % confidence.
+
+    Parameters
+    ----------
+    text, unit, why
+        As in `near`.
+    groups
+        The values of each group, of two each at least.
+
+    Returns
+    -------
+    Claim
+        With its verdict.
+
+    Examples
+    --------
+    >>> alike("windows", [[9.0, 11.0, 10.0], [10.0, 9.5, 10.5]]).verdict
+    'holds'
+    >>> alike("windows", [[9.0, 9.1, 9.2], [19.0, 19.1, 19.2]]).found
+    '9.1, 19.1: farther apart than chance (F test)'
+    """
+    from scipy.stats import f_oneway  # noqa: PLC0415 (most claims do without)
+
+    chance = float(f_oneway(*groups).pvalue)
+    means = ", ".join(_number(float(np.mean(group)), "") for group in groups) + f" {unit}".rstrip()
+    told = "no farther apart than chance" if chance >= 0.05 else "farther apart than chance"
+    return Claim(text, "the same", f"{means}: {told} (F test)", chance >= 0.05, why)
+
+
 def stated(text: str, paper: str, found: str, holds: bool | None, why: str = "") -> Claim:
     """Claim something that is not a number, such as a shape.
 

@@ -15,6 +15,7 @@ from typing import Any
 from narrows.files import read_text
 from narrows.progress import span
 from narrows_papers.claims import MEASURED, VERDICTS
+from narrows_papers.registry import EXPERIMENTS
 
 # The order of the page over all papers.
 PAPERS = ("etcp", "ltcp", "htcp", "laws", "pxcp", "gwa", "spang", "raina")
@@ -174,7 +175,7 @@ def page(paper: str, folder: Path) -> str:
     options = {_options(record) for record in records}
     same = options.pop() if len(options) == 1 else ""
     lines = [
-        opening(paper),
+        opening(paper) if is_whole(paper, records) else _of_a_part(paper),
         "",
         f"All that follows is made by `narrows reproduce {paper}{same}`. "
         f"{counting(len(records), 'experiment')}, {_counted(records)}.",
@@ -186,6 +187,40 @@ def page(paper: str, folder: Path) -> str:
             lines += [f"# {_OWN.capitalize()}", ""]
         lines += _section(record, folder)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def is_whole(paper: str, records: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether these are all of a paper's experiments, at full scale and unchanged.
+
+    Parameters
+    ----------
+    paper
+        The paper's short name.
+    records
+        Records of its experiments.
+
+    Returns
+    -------
+    bool
+        Only then what is written by hand, from such runs, stands above them.
+    """
+    theirs = {it.id for it in EXPERIMENTS.values() if it.paper == paper}
+    return theirs <= {
+        str(record["id"])
+        for record in records
+        if record.get("scale", 1) == 1 and not record.get("changes")
+    }
+
+
+def _of_a_part(paper: str) -> str:
+    title = opening(paper).partition("\n")[0]
+    return (
+        f"{title}\n\nHere is a part of the experiments, or of their length. What became of the "
+        f"headlines is told by the page of all: docs/papers/{paper}.md of narrows."
+    )
+
+
+TABLE = "| | the paper claims | here | why |"
 
 
 def overview(folder: Path) -> str:
@@ -201,14 +236,17 @@ def overview(folder: Path) -> str:
     str
         Markdown.
     """
-    papers = [paper for paper in PAPERS if headlines(paper)]
+    told = {
+        paper: rows
+        for paper in PAPERS
+        if (rows := headlines(paper)) and is_whole(paper, _records(folder / paper))
+    }
+    heads = [f"| [{_name(paper)}]({paper}.md) {row}" for paper in told for row in told[paper]]
+    all_are = all(paper in told for paper in PAPERS if headlines(paper))
     lines = [
-        opening("README"),
+        opening("README") if all_are else _of_a_part("README"),
         "",
-        "| | the paper claims | here | why |",
-        "|---|---|---|---|",
-        *(f"| [{_name(paper)}]({paper}.md) {row}" for paper in papers for row in headlines(paper)),
-        "",
+        *([TABLE, "|---|---|---|---|", *heads, ""] if heads else []),
         *_kinds(folder),
         "",
         "| experiment | rows | hold | differ | not decided | measured |",

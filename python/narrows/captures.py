@@ -197,7 +197,7 @@ def _row(flow: Mapping[str, Any]) -> dict[str, Any]:
     row = {
         name: value
         for name, value in flow.items()
-        if name not in (*ESTIMATES, "shares", "timeline", "law", "law_not_told")
+        if name not in (*ESTIMATES, "shares", "timeline", "rates", "law", "law_not_told")
     }
     if "law" in flow:
         law, probability = next(iter((flow["law"] or {}).items()), (None, None))
@@ -269,6 +269,8 @@ def sentence(flow: Mapping[str, Any]) -> str:
     # Without a rate a queue may be nothing but what the sender let go at once.
     if (rate := flow["rate"]) and flow["busy"] >= SECOND:
         which = f"bottleneck ({_mega(rate['value'])})"
+        if rates := flow.get("rates"):
+            which = f"bottleneck, whose rate changed ({_course(rates)}),"
         parts.append(f"The {which} had a queue for {100 * flow['busy']:.0f} % of that time.")
     parts += _losses(flow)
     parts += _acknowledgements(flow)
@@ -322,6 +324,8 @@ def _losses(flow: Mapping[str, Any]) -> list[str]:
 # Segments for each acknowledgement from which on these are thinned, where two are usual (RFC 1122,
 # §4.2.3.2), and a share of them that came compressed which is worth a word.
 THINNED, COMPRESSED = 4.0, 0.05
+# Rates of a bottleneck that are told one by one.
+MOST_STEPS = 4
 
 
 def _acknowledgements(flow: Mapping[str, Any]) -> list[str]:
@@ -337,6 +341,20 @@ def _acknowledgements(flow: Mapping[str, Any]) -> list[str]:
 
 def _some(count: int, what: str) -> str:
     return f"{count} {what}s were" if count > 1 else f"{count} {what} was"
+
+
+def _course(rates: Sequence[tuple[float, float]]) -> str:
+    """Say how a rate went, or between which it did if that would be long."""
+    told = [f"{rate * 1e-6:.3g} Mbit/s" for _, rate in rates]
+    if len(rates) <= MOST_STEPS:
+        then = zip(rates[1:], told[1:], strict=True)
+        return ", ".join([told[0], *(f"{rate} from {at:g} s on" for (at, _), rate in then)])
+    all_of_them = [rate for _, rate in rates]
+    least, most = (
+        told[all_of_them.index(min(all_of_them))],
+        told[all_of_them.index(max(all_of_them))],
+    )
+    return f"{least} to {most}, {len(rates) - 1} changes"
 
 
 def _mega(rate: float) -> str:

@@ -108,6 +108,8 @@ def fit(explained: Explained, flow: int = 0, cc: str = OTHERS, rate: float | Non
     ]
     sure.append(_between("base RTT", base, 1e3, "ms"))
     link = {"rate": f"{own['rate']['value']:.4g}bps", "rtt": f"{rtt * 1e3:.4g}ms"}
+    if own.get("rates"):
+        link |= _changing(own["rates"], sure)
     link["buffer"] = _buffer(own, rtt, packet, sure)
     link |= _lossy(own, packet, sure)
     others = _others(flows, flow)
@@ -136,9 +138,21 @@ def _buffer(own: Mapping[str, Any], rtt: float, packet: int, sure: list[str]) ->
         sure.append(_between("buffer", own["buffer"], 1e-3, "kB"))
         return f"{max(round(own['buffer']['value'] / packet), 2)}p"
     queue = max((own["rtt_p99"] or 0.0) - own["base_rtt"]["value"], rtt)
-    size = max(round(queue * own["rate"]["value"] / 8 / packet), 2)
+    # The longest queue is that of the least rate.
+    rate = own["rate"]["low" if own.get("rates") else "value"]
+    size = max(round(queue * rate / 8 / packet), 2)
     sure.append("buffer: never seen full; the longest queue seen, or a BDP if that is more")
     return f"{size}p"
+
+
+def _changing(rates: Sequence[tuple[float, float]], sure: list[str]) -> dict[str, Any]:
+    """Return the rate that the link begins with, and its changes, to a second."""
+    (_, first), *then = rates
+    sure.append(
+        f"the rate changed {len(then)} time{'s' if len(then) > 1 else ''}, told to a second"
+    )
+    changes = [{"at": f"{at:g}s", "rate": f"{rate:.4g}bps"} for at, rate in then]
+    return {"rate": f"{first:.4g}bps", "changes": changes}
 
 
 def _others(flows: Sequence[Mapping[str, Any]], flow: int) -> list[Mapping[str, Any]]:

@@ -75,6 +75,7 @@ def _flow(sender: Sender, number: int, zero: float) -> dict[str, Any]:
         "shares": list(shares.values()),
         "base_rtt": {"value": base, "low": 0.98 * base, "high": base} if base else None,
         "rate": None,
+        "rates": None,
         "buffer": None,
         "rtt_p50": trips[len(trips) // 2] if trips else None,
         "rtt_p99": trips[len(trips) * 99 // 100] if trips else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 import narrows as nw
 from binary import BINARY, ROOT, Run
 from narrows.cli import complete
+from narrows.cli.reference import page
 
 SMALL = ["--rate", "10Mbps", "--rtt", "40ms", "--buffer", "20p", "-P", "2", "-t", "4"]
 
@@ -504,3 +506,10 @@ def test_completion_knows_what_there_is() -> None:
     assert complete.listed("fq-") == ["fq-codel"]
     assert "etcp/fig07" in complete.experiments("etcp/fig0")
     assert "etcp" in complete.experiments("e")
+
+
+def test_the_page_of_commands_is_what_they_say() -> None:
+    file = ROOT / "docs/commands.md"
+    if os.environ.get("NARROWS_BLESS"):
+        file.write_text(page())
+    assert file.read_text() == page(), "run again with NARROWS_BLESS=1 if help was meant to change"

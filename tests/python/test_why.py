@@ -429,6 +429,24 @@ def test_unusual_acknowledgements_are_named() -> None:
     assert "cknowledgement" not in usual
 
 
+def test_a_rate_that_changes_is_told_and_fitted(tmp_path: Path) -> None:
+    path = nw.dumbbell(rate="20Mbps", rtt="40ms", buffer="67p", cc="cubic", duration="20s")
+    changes = [{"at": "7s", "rate": "5Mbps"}, {"at": "14s", "rate": "40Mbps"}]
+    path = path.with_({"dumbbell.changes": changes})
+    nw.run(path.with_({"trace.links": ["bottleneck", "reverse"]}), traces_to=tmp_path)
+    explained = nw.why(tmp_path / "packets.pcapng")
+    [flow] = explained.told["flows"]
+    assert flow["buffer"] is None
+    assert [round(rate / 1e6) for _, rate in flow["rates"]] == [20, 5, 40]
+    assert [at for at, _ in flow["rates"]][1:] == pytest.approx([7, 14], abs=1)
+    assert (flow["rate"]["low"], flow["rate"]["high"]) == pytest.approx((5e6, 40e6), rel=0.02)
+    assert "whose rate changed (20 Mbit/s, 5 Mbit/s from 7 s on" in sentence(flow)
+    for cc in ("reno", "bbr"):
+        expected = nw.run(path.with_({"flows": [{"cc": cc}]})).summary["goodput"][0]
+        found = nw.run(nw.fit(explained, cc=cc).scenario).summary["goodput"][0]
+        assert found == pytest.approx(expected, rel=0.1), cc
+
+
 def test_laws_are_compared_over_a_fitted_path(narrows: Run, capture: Path, tmp_path: Path) -> None:
     assert narrows("fit", str(capture), "-o", "path.toml").returncode == 0
     file = tmp_path / "path.toml"

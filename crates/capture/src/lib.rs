@@ -6,6 +6,7 @@
 
 mod causes;
 mod conversations;
+mod course;
 mod frames;
 mod histogram;
 mod losses;

@@ -1,5 +1,6 @@
 //! What the path was like: round trips, the bottleneck's rate, how long it had a queue.
 
+use crate::course::Course;
 use crate::histogram::Histogram;
 use crate::survey::Survey;
 use narrows_units::{Duration, Time};
@@ -25,6 +26,7 @@ pub struct Path {
     pairs: Histogram,
     runs: Histogram,
     run: Option<(Time, f64, u32)>,
+    pub course: Course,
     was_compressed: bool,
     /// Seconds with a queue, and all.
     busy: f64,
@@ -68,6 +70,7 @@ impl Path {
             pairs: Histogram::default(),
             runs: Histogram::default(),
             run: None,
+            course: Course::default(),
             was_compressed: false,
             busy: 0.0,
             whole: 0.0,
@@ -143,6 +146,7 @@ impl Path {
 
     fn pass(&mut self, at: Time, bytes: f64) {
         self.was_compressed = false;
+        self.course.begin(at);
         let Some(last) = self.last.replace(at) else { return };
         let gap = at.since(last).seconds();
         self.whole += gap;
@@ -163,6 +167,7 @@ impl Path {
             self.run = Some((from, sum, count));
         } else {
             self.runs.add(sum / seconds, sum);
+            self.course.add(at, sum / seconds);
             self.run = None;
         }
     }

@@ -62,6 +62,8 @@ pub struct Flow {
     pub base_rtt: Option<Between>,
     /// The bottleneck's rate in bit/s, headers up to IP's included.
     pub rate: Option<Between>,
+    /// If that rate changed: from which second of the flow on it was which, in bit/s.
+    pub rates: Option<Vec<(f64, f64)>>,
     /// The bottleneck's buffer in bytes, where congestion has filled it.
     pub buffer: Option<Between>,
     /// The median round-trip time in seconds.
@@ -148,6 +150,7 @@ impl Flow {
                 low: 8.0 * low,
                 high: 8.0 * high,
             }),
+            rates: None,
             buffer: None,
             rtt_p50: has_rtt.then(|| path.rtts.quantile(0.5)),
             rtt_p99: has_rtt.then(|| path.rtts.quantile(0.99)),
@@ -164,10 +167,23 @@ impl Flow {
         // A link carries what a flow got.
         let is_more = |rate: &Between| rate.value > 0.98 * flow.goodput;
         let flow = Self { rate: flow.rate.filter(is_more), ..flow };
+        if let Some(rates) = path.course.steps().filter(|_| flow.rate.is_some()) {
+            return Some(flow.with_changes(rates));
+        }
         Some(Self {
             buffer: buffer(&flow, losses.full_queue(base.unwrap_or(0.0)), survey.packet()),
             ..flow
         })
+    }
+
+    /// The same over a bottleneck that changed: its rate lies between those that it had, and a
+    /// buffer of so many seconds is none of so many bytes.
+    fn with_changes(self, steps: Vec<(f64, f64)>) -> Self {
+        let rates: Vec<(f64, f64)> = steps.into_iter().map(|(at, rate)| (at, 8.0 * rate)).collect();
+        let all = || rates.iter().map(|(_, rate)| *rate);
+        let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+        let rate = self.rate.map(|rate| Between { value: rate.value.clamp(low, high), low, high });
+        Self { rate, rates: Some(rates), ..self }
     }
 
     fn counted(counts: &Counts, largest: u32) -> Self {
@@ -209,8 +225,12 @@ pub(crate) fn withdraw_shares(flows: &mut [Flow]) {
         let (Some(rate), Some(queue)) = (flow.rate, queue_of(flow)) else { continue };
         let below = |limit: f64| sums[full.partition_point(|(queue, _)| *queue < limit)];
         let together = below(1.2 * queue) - below(0.8 * queue);
+        if together > 1.1 * flow.goodput {
+            // What one flow gets may change because of the others.
+            flow.rates = None;
+        }
         if rate.value < 0.9 * together {
-            (flow.rate, flow.buffer) = (None, None);
+            (flow.rate, flow.rates, flow.buffer) = (None, None, None);
         }
     }
 }

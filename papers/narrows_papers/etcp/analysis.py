@@ -96,6 +96,7 @@ def _claims_of_sec2(
             "vanish: the lowest up to 10¹⁴ packets/s, over that of a single connection there",
             2.0,
             min(rows["TCP, g = c/1000"]) / rows["TCP"][-1],
+            says="does not vanish",
         ),
         stated(
             "a connection's throughput is unbounded although the utilisation vanishes: TCP's at "

@@ -11,7 +11,7 @@ import polars as pl
 from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows_papers.bench import Bench
-from narrows_papers.claims import Claim, interval, near, stated
+from narrows_papers.claims import Claim, interval, measured, stated
 from narrows_papers.etcp.setup import P0, packets_a_second, scenario
 from narrows_papers.registry import Finding, experiment
 
@@ -104,14 +104,12 @@ def _overhead(frame: pl.DataFrame) -> list[Claim]:
         spare = (2 + 2 * math.sqrt(block * P0)) / block
         overhead = float(np.mean(_values(frame, way, largest, "overhead")))
         claims.append(
-            near(
+            measured(
                 f"{largest:,} packets, {way}: sent beyond the data, with the losses made up for; "
-                f"retransmission sends {interval(resent)}",
-                float(np.mean(resent)) + spare,
-                overhead,
-                0.15,
-                since="a bound of ours; the sender goes by a share of losses that it measures",
-                by="losses + (2 + 2√(K·p0))/K",
+                f"retransmission sends {interval(resent)}, and the sender goes by a share of "
+                "losses that it measures",
+                f"{float(np.mean(resent)) + spare:.4f} by losses + (2 + 2√(K·p0))/K",
+                f"{overhead:.4f}",
             )
         )
     return claims

@@ -92,7 +92,7 @@ def fig20(bench: Bench) -> Finding:
         ),
         below(
             "they are similar at large capacities (from 1 Gbps on): the largest difference in "
-            "utilisation (the bound is ours)",
+            "utilisation (a line's width in the figure)",
             0.02,
             float(np.abs(apart[:, 4:]).max()),
         ),
@@ -199,7 +199,7 @@ def sec7(bench: Bench) -> Finding:
         ),
         below(
             f"the difference is negligible where capacity is high enough: at {FAST} Mbps, RTTs of "
-            "0.1 and 2 s, the largest difference in utilisation (the bound is ours)",
+            "0.1 and 2 s, the largest difference in utilisation (a line's width in the figure)",
             0.02,
             float(np.abs(apart).max()),
         ),

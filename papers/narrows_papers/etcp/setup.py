@@ -131,7 +131,7 @@ def steady_link(link: pl.DataFrame, where: str = "") -> list[Claim]:
         ),
         below(
             f"the loss rate{where} is stable: coefficient of variation of the losses of a second "
-            "(the bound is ours: twice what a thousand losses in clumps of ten make)",
+            "(twice what a thousand losses in clumps of ten make)",
             STEADY_LOSS,
             variation(averaged(half["drops"], samples)),
             says="stable",

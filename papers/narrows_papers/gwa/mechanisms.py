@@ -14,7 +14,17 @@ from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows.sweeps import Sweep
 from narrows_papers.bench import Bench
-from narrows_papers.claims import Claim, above, below, interval, near, ours, ranked, stated
+from narrows_papers.claims import (
+    Claim,
+    above,
+    below,
+    interval,
+    measured,
+    near,
+    ours,
+    ranked,
+    stated,
+)
 from narrows_papers.gwa.setup import (
     EXACT,
     LAN,
@@ -187,14 +197,11 @@ def _claims_of_backward(
             not sum(back["drops"] for _, back in pairs),
         ),
         *(
-            near(
+            measured(
                 f"{back['where']}, {back['system']}: which way makes little difference: goodput "
                 "with backward over that with forward notification",
-                1,
-                back["goodput"] / forward["goodput"],
-                0.02,
-                since="the bound is ours",
-                by='"minor implications on performance"',
+                "minor implications on performance",
+                f"{back['goodput'] / forward['goodput']:.3f}",
             )
             for forward, back in pairs
         ),
@@ -393,14 +400,11 @@ def eq10(bench: Bench) -> Finding:
             max(of(frame, own, "spread").values()) < PERFECT,
             _least(bench),
         ),
-        near(
+        measured(
             "δ·v in the senders is a lower bound of the same window: goodput over that of eq. 10 "
-            "at 512 kB",
-            1,
-            of(frame, "δ·v in the senders", "mean")[512] / of(frame, own, "mean")[512],
-            0.02,
-            since="the bound is ours",
-            by="§5: the queue is empty with both",
+            "at 512 kB, where the queue is empty with both",
+            "1 by §5",
+            f"{of(frame, 'δ·v in the senders', 'mean')[512] / of(frame, own, 'mean')[512]:.3f}",
         ),
     ]
     figure = _draw_eq10(sizes, ways, frame, link)
@@ -627,7 +631,7 @@ def _claims_of_lossy(
                 1 - loss,
                 mean["without W_c"][loss],
                 0.01,
-                since="the bound is ours",
+                since="a hundredth of the link",
                 by="1 − p",
                 why=_timeouts(ftp, loss),
             )

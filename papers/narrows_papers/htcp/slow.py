@@ -85,8 +85,8 @@ def fig11(bench: Bench) -> Finding:
             "s",
         ),
         near(
-            "the mode switch makes H-TCP and TCP alike: with Δ_L = 1 s instead of 19 s, windows "
-            "at congestion, H-TCP's over TCP's, are as the gains in an "
+            "without the mode switch's 19 s H-TCP and TCP are no longer alike: with Δ_L = 1 s "
+            "windows at congestion, H-TCP's over TCP's, are as the gains in an "
             f"epoch of {high.length:.2f} s",
             gain,
             high.share,

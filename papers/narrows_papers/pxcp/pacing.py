@@ -148,7 +148,7 @@ def _claims_of_sec32(
             "data packet pacing has a much bigger impact on performance than ACK pacing: what "
             "pacing of data adds to the utilisation of a non-paced TCP, over what pacing of "
             "acknowledgements adds, smallest over Reno, NewReno and HSTCP",
-            f"much bigger (> {MUCH})",
+            f"much bigger (taken as > {MUCH})",
             f"{ratio:.3g}",
             ratio > MUCH,
             clocked,
@@ -156,7 +156,7 @@ def _claims_of_sec32(
         stated(
             "the same of XCP with C.P.: by what factor pacing of data shortens the longest queue "
             "of non-paced XCP, over the factor by which pacing of acknowledgements does",
-            f"much bigger (> {MUCH})",
+            f"much bigger (taken as > {MUCH})",
             f"{shorter:.3g}",
             shorter > MUCH,
             clocked,

@@ -367,14 +367,14 @@ def _claims_of_swings(
         stated(
             "even with an unlimited buffer non-paced XCP is very oscillatory, and no packet is "
             "lost: coefficient of variation of the utilisation in 100 ms, over that of paced XCP",
-            "very (> 3)",
+            "very (taken as > 3)",
             f"{unlimited.swing / paced.swing:.3g}, {unlimited.drops:.0f} drops",
             unlimited.swing > 3 * paced.swing and unlimited.drops == 0,
         ),
         stated(
             "non-paced XCP needs a buffer much larger than the rule of thumb: longest queue of the "
             "whole run with an unlimited buffer, over 6.4 MB",
-            "much larger (> 2)",
+            "much larger (taken as > 2)",
             interval(whole),
             min(whole) > 2,
             "not known. The longest queue is that of the first seconds; from 40 s on it is "

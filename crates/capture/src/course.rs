@@ -1,0 +1,174 @@
+//! How the rate of a bottleneck went, where it changed.
+
+use narrows_units::Time;
+
+/// Pieces at most; then each two become one.
+const MOST: usize = 512;
+/// Seconds of a piece at first.
+const WIDTH: f64 = 1.0;
+/// Runs of packets from which a piece has a rate, and by how much their logarithms deviate at most.
+const RUNS: u32 = 4;
+const STEADY: f64 = 0.1;
+/// A rate is another one if it differs by so much, and a change if some differ by more.
+const ANOTHER: f64 = 0.1;
+const CHANGE: f64 = 0.2;
+/// Pieces that one rate lasts at least.
+const LASTS: u32 = 2;
+
+/// Rates of runs of packets while there was a queue, by pieces of time.
+#[derive(Debug)]
+pub struct Course {
+    begins: Option<Time>,
+    width: f64,
+    pieces: Vec<Piece>,
+}
+
+/// The number of runs, and the sums of the logarithms of their rates and of these squared.
+#[derive(Clone, Copy, Debug, Default)]
+struct Piece {
+    runs: u32,
+    sum: f64,
+    squares: f64,
+}
+
+impl Piece {
+    fn with(self, other: Self) -> Self {
+        Self {
+            runs: self.runs + other.runs,
+            sum: self.sum + other.sum,
+            squares: self.squares + other.squares,
+        }
+    }
+
+    /// The logarithm of its rate, if its runs agree.
+    fn rate(self) -> Option<f64> {
+        let runs = f64::from(self.runs);
+        let mean = self.sum / runs;
+        let variance = self.squares / runs - mean * mean;
+        (self.runs >= RUNS && variance < STEADY * STEADY).then_some(mean)
+    }
+}
+
+impl Default for Course {
+    fn default() -> Self {
+        Self { begins: None, width: WIDTH, pieces: Vec::new() }
+    }
+}
+
+impl Course {
+    /// The time from which pieces are counted.
+    pub fn begin(&mut self, at: Time) {
+        self.begins.get_or_insert(at);
+    }
+
+    /// A run of packets has come through at `rate`, whatever its unit.
+    pub fn add(&mut self, at: Time, rate: f64) {
+        let Some(begins) = self.begins.filter(|begins| *begins <= at) else { return };
+        let place = |width: f64| (at.since(begins).seconds() / width) as usize;
+        while place(self.width) >= MOST {
+            self.pieces = self
+                .pieces
+                .chunks(2)
+                .map(|two| two.iter().fold(Piece::default(), |sum, it| sum.with(*it)))
+                .collect();
+            self.width *= 2.0;
+        }
+        let place = place(self.width);
+        if self.pieces.len() <= place {
+            self.pieces.resize(place + 1, Piece::default());
+        }
+        let log = rate.ln();
+        let run = Piece { runs: 1, sum: log, squares: log * log };
+        self.pieces[place] = self.pieces[place].with(run);
+    }
+
+    /// From which second on which rate came through, if it changed and most pieces show one: each
+    /// lasts some pieces.
+    pub fn steps(&self) -> Option<Vec<(f64, f64)>> {
+        let told = self.pieces.iter().filter(|piece| piece.runs >= RUNS).count();
+        let rates: Vec<(usize, f64)> = self
+            .pieces
+            .iter()
+            .enumerate()
+            .filter_map(|(place, piece)| Some((place, piece.rate()?)))
+            .collect();
+        if 2 * rates.len() < told {
+            return None;
+        }
+        // Each level: where it begins, its pieces, and the sum of their logarithms.
+        let mut levels: Vec<(usize, u32, f64)> = Vec::new();
+        for (place, log) in rates {
+            match levels.last_mut() {
+                Some((_, count, sum)) if (log - *sum / f64::from(*count)).abs() < ANOTHER => {
+                    (*count, *sum) = (*count + 1, *sum + log);
+                }
+                _ => levels.push((place, 1, log)),
+            }
+        }
+        levels.retain(|(_, count, _)| *count >= LASTS);
+        let logs = || levels.iter().map(|(_, count, sum)| sum / f64::from(*count));
+        let (least, most) = (logs().fold(f64::INFINITY, f64::min), logs().fold(0.0, f64::max));
+        (levels.len() > 1 && most - least > CHANGE).then(|| {
+            let begins = levels.iter().map(|(place, ..)| *place as f64 * self.width);
+            begins.zip(logs().map(f64::exp)).collect()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use narrows_units::Duration;
+
+    fn course(rates: &[f64]) -> Course {
+        let mut course = Course::default();
+        course.begin(Time::ZERO);
+        for (second, rate) in rates.iter().enumerate() {
+            for run in 0..10 {
+                let at = Duration::from_secs(second as f64 + 0.1 * f64::from(run));
+                course.add(Time::ZERO + at, rate * (1.0 + 0.02 * f64::from(run % 3)));
+            }
+        }
+        course
+    }
+
+    #[test]
+    fn a_rate_that_stays_has_no_steps() {
+        assert_eq!(course(&[5e6; 20]).steps(), None);
+        // A single piece is chance.
+        assert_eq!(course(&[5e6, 5e6, 5e6, 9e6, 5e6, 5e6]).steps(), None);
+        assert_eq!(Course::default().steps(), None);
+    }
+
+    #[test]
+    fn steps_are_told_with_their_times() {
+        let rates = [vec![20e6; 7], vec![5e6; 7], vec![40e6; 6]].concat();
+        let steps = course(&rates).steps().expect("it changed");
+        let times: Vec<f64> = steps.iter().map(|(at, _)| *at).collect();
+        assert_eq!(times, [0.0, 7.0, 14.0]);
+        for ((_, found), rate) in steps.iter().zip([20e6, 5e6, 40e6]) {
+            assert!((found / rate - 1.018).abs() < 0.01, "{found} for {rate}");
+        }
+    }
+
+    #[test]
+    fn runs_that_do_not_agree_tell_nothing() {
+        let mut course = Course::default();
+        course.begin(Time::ZERO);
+        for number in 0..400 {
+            let at = Time::ZERO + Duration::from_secs(0.05 * f64::from(number));
+            course.add(at, if number % 2 == 0 { 5e6 } else { 20e6 });
+        }
+        assert_eq!(course.steps(), None);
+    }
+
+    #[test]
+    fn long_captures_have_wider_pieces() {
+        let rates = [vec![5e6; 1500], vec![20e6; 1500]].concat();
+        let course = course(&rates);
+        assert!(course.pieces.len() <= MOST);
+        let steps = course.steps().expect("it changed");
+        assert_eq!(steps.len(), 2);
+        assert!((steps[1].0 - 1500.0).abs() <= 8.0, "{steps:?}");
+    }
+}
