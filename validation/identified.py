@@ -2,8 +2,8 @@
 
 The laws take turns. The paths have rate, delays, buffer and place of the capture of those that
 `captures.py` draws, with one endless flow of the law on them and nothing else, some with random
-losses (`is_lossy`). What is tuned was tuned on the seeds below 1500; those from 5000 on are never looked
-at one by one.
+losses (`is_lossy`). What is tuned was tuned on the seeds below 1500; those from 5000 on are never
+looked at one by one.
 """
 
 from __future__ import annotations

@@ -348,7 +348,7 @@ def _course(rates: Sequence[tuple[float, float]]) -> str:
     told = [f"{rate * 1e-6:.3g} Mbit/s" for _, rate in rates]
     if len(rates) <= MOST_STEPS:
         then = zip(rates[1:], told[1:], strict=True)
-        return ", ".join([told[0], *(f"{rate} from {at:g} s on" for (at, _), rate in then)])
+        return ", ".join([told[0], *(f"{rate} from {at:.1f} s on" for (at, _), rate in then)])
     all_of_them = [rate for _, rate in rates]
     least, most = (
         told[all_of_them.index(min(all_of_them))],

@@ -95,23 +95,71 @@ impl Course {
         if 2 * rates.len() < told {
             return None;
         }
-        // Each level: where it begins, its pieces, and the sum of their logarithms.
-        let mut levels: Vec<(usize, u32, f64)> = Vec::new();
+        let mut levels: Vec<Level> = Vec::new();
         for (place, log) in rates {
+            let runs = self.pieces[place].runs;
             match levels.last_mut() {
-                Some((_, count, sum)) if (log - *sum / f64::from(*count)).abs() < ANOTHER => {
-                    (*count, *sum) = (*count + 1, *sum + log);
-                }
-                _ => levels.push((place, 1, log)),
+                Some(level) if (log - level.log()).abs() < ANOTHER => level.add(place, log, runs),
+                _ => levels.push(Level { first: place, last: place, pieces: 1, sum: log, runs }),
             }
         }
-        levels.retain(|(_, count, _)| *count >= LASTS);
-        let logs = || levels.iter().map(|(_, count, sum)| sum / f64::from(*count));
+        levels.retain(|level| level.pieces >= LASTS);
+        let logs = || levels.iter().map(|level| level.log());
         let (least, most) = (logs().fold(f64::INFINITY, f64::min), logs().fold(0.0, f64::max));
         (levels.len() > 1 && most - least > CHANGE).then(|| {
-            let begins = levels.iter().map(|(place, ..)| *place as f64 * self.width);
+            let before = std::iter::once(None).chain(levels.iter().map(Some));
+            let begins =
+                levels.iter().zip(before).map(|(level, before)| self.begin_of(level, before));
             begins.zip(logs().map(f64::exp)).collect()
         })
+    }
+
+    /// When a level begins, in seconds. A rate that falls has a queue at once; one that rises may
+    /// have none for a while, so that it begins where the runs of the one before end. A piece with
+    /// runs of both tells the time of each by their number.
+    fn begin_of(&self, level: &Level, before: Option<&Level>) -> f64 {
+        let Some(before) = before.filter(|before| before.last + 1 < level.first) else {
+            return level.first as f64 * self.width;
+        };
+        let (old, new) = (before.runs_a_piece(), level.runs_a_piece());
+        let rises = level.log() > before.log();
+        let next = before.last + 1;
+        let runs = f64::from(self.pieces[next].runs);
+        let share = if rises && runs <= old {
+            runs / old
+        } else if next + 1 == level.first && old != new {
+            (runs - new) / (old - new)
+        } else {
+            return if rises { next as f64 * self.width } else { level.first as f64 * self.width };
+        };
+        (next as f64 + share.clamp(0.0, 1.0)) * self.width
+    }
+}
+
+/// Pieces that follow each other with one rate.
+struct Level {
+    first: usize,
+    last: usize,
+    pieces: u32,
+    /// Of the logarithms of their rates.
+    sum: f64,
+    runs: u32,
+}
+
+impl Level {
+    fn add(&mut self, place: usize, log: f64, runs: u32) {
+        self.last = place;
+        self.pieces += 1;
+        self.sum += log;
+        self.runs += runs;
+    }
+
+    fn log(&self) -> f64 {
+        self.sum / f64::from(self.pieces)
+    }
+
+    fn runs_a_piece(&self) -> f64 {
+        f64::from(self.runs) / f64::from(self.pieces)
     }
 }
 
@@ -149,6 +197,21 @@ mod tests {
         for ((_, found), rate) in steps.iter().zip([20e6, 5e6, 40e6]) {
             assert!((found / rate - 1.018).abs() < 0.01, "{found} for {rate}");
         }
+    }
+
+    #[test]
+    fn a_change_within_a_piece_is_told_with_its_time() {
+        let mut course = Course::default();
+        course.begin(Time::ZERO);
+        let mut at = 0.0;
+        while at < 10.0 {
+            let rate = if at < 4.3 { 5.0 } else { 20.0 };
+            at += 0.2 / rate;
+            course.add(Time::ZERO + Duration::from_secs(at), rate);
+        }
+        let steps = course.steps().expect("it changed");
+        assert_eq!(steps.len(), 2);
+        assert!((steps[1].0 - 4.3).abs() < 0.05, "{steps:?}");
     }
 
     #[test]

@@ -116,6 +116,8 @@ pub struct Flow {
 const ALWAYS: f64 = 0.8;
 /// Losses apart from each other from which a buffer is told.
 const ENOUGH: u64 = 3;
+/// By how much more than a full queue one may seem to be.
+const LONGER: f64 = 1.25;
 /// Shares below this are no reason.
 const LEAST_SHARE: f64 = 0.01;
 
@@ -170,10 +172,11 @@ impl Flow {
         if let Some(rates) = path.course.steps().filter(|_| flow.rate.is_some()) {
             return Some(flow.with_changes(rates));
         }
-        Some(Self {
-            buffer: buffer(&flow, losses.full_queue(base.unwrap_or(0.0)), survey.packet()),
-            ..flow
-        })
+        let base = base.unwrap_or(0.0);
+        // A queue that was longer at other times was not full.
+        let longest = path.rtts.quantile(0.999) - base;
+        let full = losses.full_queue(base).filter(|full| longest < LONGER * full);
+        Some(Self { buffer: buffer(&flow, full, survey.packet()), ..flow })
     }
 
     /// The same over a bottleneck that changed: its rate lies between those that it had, and a
