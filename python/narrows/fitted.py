@@ -24,6 +24,9 @@ LIMITED = 0.5
 SOME, MANY = 0.05, 3
 # A policer's bucket, if nothing is known of it.
 BUCKET = "64kB"
+# By how much another law's goodput over such paths was off (docs/why.md).
+OFF = "another law's goodput is off by {} % in the median over such paths"
+OFF_OTHERS, OFF_POLICER, OFF_LOSS = (OFF.format(share) for share in (27, 15, 11))
 # An acknowledgement's bytes.
 ACK = 52
 
@@ -115,7 +118,7 @@ def fit(explained: Explained, flow: int = 0, cc: str = OTHERS, rate: float | Non
     others = _others(flows, flow)
     if others:
         count = f"{len(others)} flow{'s' if len(others) > 1 else ''}"
-        sure.append(f"others: {count} with as long a queue; their law is not told")
+        sure.append(f"others: {count} with as long a queue; their law is not told ({OFF_OTHERS})")
     seconds = min(max(own["seconds"], SHORTEST), LONGEST)
     full = own["rate"]["value"] / 8 * rtt + int(link["buffer"][:-1]) * packet
     groups = [{"name": OWN, "cc": cc} | _limits(own, full, sure)]
@@ -185,14 +188,16 @@ def _lossy(own: Mapping[str, Any], packet: int, sure: list[str]) -> dict[str, An
     lost, segments = own["episodes"], max(own["segments"], 1)
     if own["loss"] == "policer":
         rate = own["goodput"] * packet / own["segment_size"]
-        sure.append(f"policer: at what came through; its bucket of {BUCKET} is a guess")
+        sure.append(
+            f"policer: at what came through; its bucket of {BUCKET} is a guess ({OFF_POLICER})"
+        )
         return {"policer": {"rate": f"{rate:.4g}bps", "burst": BUCKET}}
     is_random = own["loss"] == "random"
     # A log does not say how long there was a queue.
     has_queue = own["busy"] is None or own["busy"] >= LIMITED
     if is_random or (own["loss"] == "untold" and not has_queue):
         doubt = "whatever the queue was" if is_random else "by what is not told; as if at random"
-        sure.append(f"loss: {lost} times in {segments} segments, {doubt}")
+        sure.append(f"loss: {lost} times in {segments} segments, {doubt} ({OFF_LOSS})")
         return {"loss": f"{lost / segments:.3g}"}
     return {}
 

@@ -112,9 +112,9 @@ def _line(number: int, flow: Mapping[str, Any]) -> str:
         f"{flow['bytes'] * 1e-6:.3f}",
         f"{flow['goodput'] * 1e-6:.3f}",
         _bar(flow["shares"]) + f"{NAMES[flow['cause']]}",
-        estimated(flow["base_rtt"], 1e3, "ms"),
-        estimated(flow["rate"], 1e-6, "Mbit/s"),
-        estimated(flow["buffer"], 1e-3, "kB"),
+        _between(flow["base_rtt"], 1e3, "ms"),
+        _between(flow["rate"], 1e-6, "Mbit/s"),
+        _between(flow["buffer"], 1e-3, "kB"),
         str(flow["lost"]),
         flow["loss"] if flow["loss"] not in ("none", "untold") else "–",
     )
@@ -133,6 +133,15 @@ def estimated(found: Mapping[str, float] | None, scale: float, unit: str) -> str
         return "–"
     sign = "≤ " if found["low"] <= 0 else ""
     return f"{sign}{found['value'] * scale:.4g} {unit}"
+
+
+def _between(found: Mapping[str, float] | None, scale: float, unit: str) -> str:
+    """Return an estimate with the values between which it lies, in small print below it."""
+    told = estimated(found, scale, unit)
+    if not found or found["low"] <= 0:
+        return told
+    low, high = (f"{found[end] * scale:.4g}" for end in ("low", "high"))
+    return f"{told}<br><small>{low} to {high}</small>"
 
 
 def _bar(shares: Sequence[float]) -> str:
