@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks conformance package wheel test-wheel general playground docs test-web test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks conformance package cross wheel test-wheel general playground docs test-web test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built .venv/.papers
 
@@ -96,8 +96,14 @@ general:
 
 # What a stack's own tests take from a registry, as it would be published; minutes.
 LAB := $(CORE) trace scenario hosts conform lab
+# All crates but the extension of Python and the page's module, as a registry would build them.
 package:
-	cargo package --quiet --allow-dirty $(LAB:%=-p narrows-%)
+	cargo package --quiet --allow-dirty --workspace --exclude narrows-python --exclude narrows-wasm
+
+# What can be built here for other machines: the simulator for aarch64 and for Windows, and the tests
+# of its core for aarch64 where qemu-aarch64 runs them.
+cross: tools
+	scripts/cross
 
 # The laws' programs for Linux's kernel, which are carried as objects; needs clang and llvm.
 objects:

@@ -6,6 +6,9 @@ import ast
 import importlib
 import inspect
 import re
+import subprocess
+import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,3 +132,24 @@ def test_pages_name_files_that_exist() -> None:
         if not (ROOT / name).exists() and "<" not in name
     ]
     assert not missing, "\n".join(missing)
+
+
+def test_the_source_distribution_is_a_workspace(tmp_path: Path) -> None:
+    """A workspace that lacks one crate cannot be read, and `pip install` compiles nothing."""
+    maturin = Path(sys.executable).with_name("maturin")
+    made = subprocess.run(
+        [maturin, "sdist", "-o", tmp_path], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    [archive] = tmp_path.glob("narrows-*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(tmp_path, filter="data")
+    [folder] = tmp_path.glob("narrows-*/")
+    read = subprocess.run(
+        ["cargo", "metadata", "--offline", "--format-version", "1"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert read.returncode == 0, read.stderr

@@ -424,10 +424,26 @@ def _digest(scenario: nw.Scenario, folder: Path) -> str:
     return hashlib.sha256(events).hexdigest()
 
 
+def _curve(scenario: nw.Scenario, law: str) -> str:
+    """Return a flow's window, flight, round trip and goodput at each tenth of a second, as CSV."""
+    series = nw.run(scenario.with_({"sample": "100ms", "trace": None})).flow_series
+    scales = {"time": 1.0, "window": 1.0, "in_flight": 1.0, "rtt": 1e3, "goodput": 1e-6}
+    lines = []
+    for row in series.rows(named=True):
+        # There is no round trip before the first acknowledgement.
+        told = ["" if row[it] is None else f"{row[it] * by:.6g}" for it, by in scales.items()]
+        lines.append(",".join([law, *told]))
+    return "\n".join(lines) + "\n"
+
+
+HEAD = "law,time_s,window_packets,in_flight_packets,rtt_ms,goodput_mbps\n"
+
+
 def test_reference_traces_are_as_they_were(tmp_path: Path) -> None:
     kept = TRACES / "digests.json"
     found: dict[str, dict[str, str]] = {}
     for file in sorted(TRACES.glob("*.toml")):
+        curves = HEAD
         for law in LAWS:
             values: dict[str, Any] = {"flows[0].cc": law}
             if file.stem == "mark" and law in ("bbr", "prague"):
@@ -437,6 +453,11 @@ def test_reference_traces_are_as_they_were(tmp_path: Path) -> None:
             folder.mkdir(parents=True)
             scenario = nw.Scenario.load(file).with_(values)
             found.setdefault(file.stem, {})[law] = _digest(scenario, folder)
+            curves += _curve(scenario, law)
+        curve = file.with_suffix(".csv")
+        if os.environ.get("NARROWS_BLESS"):
+            curve.write_text(curves)
+        assert curve.read_text() == curves, "run again with NARROWS_BLESS=1 if a law was changed"
     if os.environ.get("NARROWS_BLESS"):
         kept.write_text(json.dumps(found, indent=1) + "\n")
     assert found == json.loads(kept.read_text())

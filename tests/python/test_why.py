@@ -440,7 +440,10 @@ def test_a_rate_that_changes_is_told_and_fitted(tmp_path: Path) -> None:
     assert [round(rate / 1e6) for _, rate in flow["rates"]] == [20, 5, 40]
     assert [at for at, _ in flow["rates"]][1:] == pytest.approx([7, 14], abs=1)
     assert (flow["rate"]["low"], flow["rate"]["high"]) == pytest.approx((5e6, 40e6), rel=0.02)
-    assert "whose rate changed (20 Mbit/s, 5 Mbit/s from 6.9 s on, 40 Mbit/s from 14.0 s on)" in sentence(flow)
+    assert (
+        "whose rate changed (20 Mbit/s, 5 Mbit/s from 6.9 s on, 40 Mbit/s from 14.0 s on)"
+        in sentence(flow)
+    )
     for cc in ("reno", "bbr"):
         expected = nw.run(path.with_({"flows": [{"cc": cc}]})).summary["goodput"][0]
         found = nw.run(nw.fit(explained, cc=cc).scenario).summary["goodput"][0]

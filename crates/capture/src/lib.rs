@@ -3,6 +3,14 @@
 //!
 //! Captures are hostile: nothing is believed that would have to be kept without a bound, and
 //! nothing panics.
+//!
+//! ```
+//! // No packet: the header of a pcap file of Ethernet, alone.
+//! let file = [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0];
+//! let report = narrows_capture::why(|| Ok(&file[..]), 8, |_| true)?;
+//! assert!(report.flows.is_empty());
+//! # Ok::<(), narrows_capture::CaptureError>(())
+//! ```
 
 mod causes;
 mod conversations;

@@ -6,6 +6,13 @@
 //! its own two namespaces is touched: they have no names, and vanish with the process.
 //!
 //! Reading order: [`Port`], a queue in front of a transmitter, for any packet; [`lab()`], a run.
+//!
+//! ```
+//! let missing = narrows_emulator::doctor().into_iter().filter(|it| it.is_needed && !it.is_there);
+//! for check in missing {
+//!     println!("{}: {}", check.name, check.told);
+//! }
+//! ```
 
 mod clock;
 mod connection;

@@ -7,6 +7,14 @@
 //!
 //! [`KernelLaw`] is a law with settings as the kernel's program reads them. With the feature `bpf`,
 //! `load` brings it into the kernel while the process lives, and `install` until `uninstall`.
+//!
+//! ```
+//! use narrows_kernel::KernelLaw;
+//!
+//! let law = KernelLaw::parse("etcp:p0=0.02")?;
+//! assert_eq!(law.kernel_name(), "nw_etcp");
+//! # Ok::<(), narrows_settings::SettingError>(())
+//! ```
 
 mod kernel_law;
 #[cfg(feature = "bpf")]

@@ -4,6 +4,14 @@
 //! to go on. An [`Episode`] is a run that stands still until it is told; [`Places`] hold several
 //! side by side. A [`presets::Preset`] makes of intervals what an agent sees, and of what it says
 //! what is done; a [`Policy`] is a trained agent as a law.
+//!
+//! ```
+//! use narrows_learn::{Formula, Written};
+//!
+//! let slower = Written { on_ack: vec!["window = windw + 1".to_owned()], ..Written::default() };
+//! let error = Formula::new(&slower).expect_err("it names what is not there");
+//! assert!(error.starts_with("on_ack[0]"), "{error}");
+//! ```
 
 mod episode;
 mod formula;

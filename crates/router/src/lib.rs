@@ -4,6 +4,17 @@
 //! arrives; [`OnArrival`] judges the arrivals first if the discipline does more than drop the tail.
 //! [`OnDeparture`] holds packets until it is asked for the next. The [`queues`] are built from
 //! [`parts`], and [`registry`] lists them all.
+//!
+//! ```
+//! use narrows_router::{Fifo, Limit};
+//! use narrows_units::{Duration, Rate, Time};
+//!
+//! let mut queue = Fifo::new(Rate::from_megabits(12), Limit::Packets(2));
+//! let departs = queue.offer(Time::ZERO, 1500).expect("there is room");
+//! assert_eq!(departs.since(Time::ZERO), Duration::from_millis(1));
+//! assert!(queue.offer(Time::ZERO, 1500).is_some());
+//! assert!(queue.offer(Time::ZERO, 1500).is_none(), "the third finds no room");
+//! ```
 
 mod departure;
 mod discipline;

@@ -1,4 +1,11 @@
 //! What senders, receivers and routers say to each other.
+//!
+//! ```
+//! use narrows_signal::Range;
+//!
+//! let lost = Range { start: 3, end: 5 };
+//! assert!(lost.contains(4) && !lost.contains(5));
+//! ```
 
 mod ecn;
 mod etcp;

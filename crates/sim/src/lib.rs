@@ -3,6 +3,15 @@
 //! to the receiver, and its acknowledgement back. [`calendar`] tells which event is next;
 //! [`observer`], [`series`] and [`summary`] record what happens.
 //!
+//! ```
+//! use narrows_sim::Histogram;
+//!
+//! let mut queue = Histogram::default();
+//! queue.extend([1, 2, 3, 4].into_iter());
+//! assert_eq!(queue.mean(), 2.5);
+//! ```
+//! A run is described and begun more easily with `narrows-scenario`.
+//!
 //! # Speed
 //! A drop-tail queue decides on arrival, so a packet's departure is known at once. A hop that
 //! receives packets from only one other hop, in order, needs no event: what happens there is

@@ -5,6 +5,15 @@
 //! Reading order: [`Segment`], what travels; [`Sender`] and [`Receiver`], for any transport;
 //! [`congestion`], the seat of its law; [`tcp`], [`quic`] and [`etcp`]; below them [`RttEstimator`]
 //! and [`Reassembly`].
+//!
+//! ```
+//! use narrows_transport::Reassembly;
+//!
+//! let mut receiver = Reassembly::default();
+//! [0, 1, 3].into_iter().for_each(|number| assert!(receiver.arrive(number)));
+//! assert_eq!(receiver.next(), 2);
+//! assert!(receiver.has_gap());
+//! ```
 
 pub mod congestion;
 mod endpoint;

@@ -13,6 +13,14 @@
 //! [`Stream`] is the one source of randomness: a seeded sequence for each flow and each link;
 //! [`ties`] orders what happens at the same picosecond; [`text`] knows what strangers' texts may
 //! hide.
+//!
+//! ```
+//! use narrows_units::{Bytes, Rate};
+//!
+//! let (rate, packet): (Rate, Bytes) = ("1Gbps".parse()?, "1500B".parse()?);
+//! assert_eq!(rate.time_to_send(packet).to_string(), "12us");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod buffer;
 mod bytes;
