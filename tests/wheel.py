@@ -54,14 +54,14 @@ def run_all(folder: Path, python: Path) -> None:
     narrows = python.parent / "narrows"
     env = {"PATH": f"{python.parent}:/usr/bin:/bin", "HOME": str(folder), "LANG": "C.UTF-8"}
 
-    def run(*given: str, status: int = 0) -> str:
+    def run(*given: str, status: tuple[int, ...] = (0,)) -> str:
         begun = time.perf_counter()
         ran = subprocess.run(
             [narrows, *given], cwd=folder, env=env, capture_output=True, text=True, check=False
         )
         took = time.perf_counter() - begun
         print(f"{took:6.1f} s  narrows {' '.join(given)}", flush=True)
-        if ran.returncode != status:
+        if ran.returncode not in status:
             sys.exit(f"ended with {ran.returncode}, not {status}:\n{ran.stdout}{ran.stderr}")
         return ran.stdout
 
@@ -78,7 +78,13 @@ def run_all(folder: Path, python: Path) -> None:
     run("reproduce", "etcp/fig07", "--scale", "0.05")
     run("conform", "--cc", "quinn:cubic", "--as", "cubic", "--only", "D1")
     run("score", "--cc", "cubic,quinn:cubic", "--quick", "rfc9743")
-    assert "kernel" in run("doctor", status=0 if os.geteuid() == 0 else 1)
+    if os.geteuid() == 0 and "kernel" in run("doctor", status=(0, 1)):
+        real = ("--rate", "10Mbps", "--rtt", "20ms", "-t", "4")
+        # 1 if this machine was too late to be believed.
+        assert "etcp" in run("compare", "--real", "--cc", "etcp", *real, status=(0, 1))
+        run("lab", "exec", "--rate", "10Mbps", "--", "true")
+    else:
+        print("left out: the lab, which needs root")
     send_and_receive(folder, narrows, env)
     play(folder, narrows, env)
     for what, aim, command in (
