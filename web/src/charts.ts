@@ -69,6 +69,11 @@ abstract class Chart {
     return this.plot?.root.querySelector("canvas") ?? null;
   }
 
+  /** The row under the pointer, of those that are shown; null if it is elsewhere. */
+  get pointed(): number | null {
+    return this.plot?.cursor.idx ?? null;
+  }
+
   protected abstract options(shown: Shown): Omit<uPlot.Options, "width" | "height">;
   protected abstract data(shown: Shown): uPlot.AlignedData;
 

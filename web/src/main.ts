@@ -291,11 +291,15 @@ function watch(group: number | null) {
   engine.tell({ do: "watch", flow: group === null ? -1 : before });
 }
 
-/** The values at the end, in a line. */
+/** The values under the pointer, or at the end, in a line. */
 function readout() {
-  const of = (column: { last(count: number): Float64Array }) => column.last(1)[0]!;
+  const rows = memory.shown;
+  const pointed = charts.map((chart) => chart.pointed).find((row) => row !== null);
+  const row = Math.min(pointed ?? rows, rows - 1);
+  const of = (column: { last(count: number): Float64Array }) => column.last(rows)[row]!;
   const windows = memory.groups.map((group, number) => `${nameOf(told!, number)} ${amount(of(group.window))}`);
-  find("#readout").textContent = `${now.toFixed(2)} s: mean windows ${windows.join(", ")} packets; queue ${of(memory.queue)} packets`;
+  const time = pointed === undefined ? now : of(memory.times);
+  find("#readout").textContent = `${time.toFixed(2)} s: mean windows ${windows.join(", ")} packets; queue ${of(memory.queue)} packets`;
   const law = [...memory.law].map(([name, column]) => `${name} ${amount(of(column))}`);
   find("#law").textContent = law.length > 0 ? `The law of its first flow: ${law.join(", ")}` : "";
 }

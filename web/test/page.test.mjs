@@ -107,6 +107,21 @@ test("a mouse moves it, too", async () => {
   await context.close();
 });
 
+test("the line below the charts has the values under the pointer", async () => {
+  const { page, context } = await open();
+  await until(page, seconds, (now) => now > 4, "time");
+  await page.keyboard.press("Space");
+  const time = async () => Number.parseFloat(await page.locator("#readout").innerText());
+  await until(page, time, (shown) => shown > 4, "the end");
+  const chart = await page.locator("#queue canvas").boundingBox();
+  await page.mouse.move(chart.x + 0.3 * chart.width, chart.y + 0.5 * chart.height);
+  const shown = await until(page, time, (at) => at < 4, "the pointer's");
+  assert.ok(shown > 0, shown);
+  await page.mouse.move(2, 2);
+  await until(page, time, (at) => at > 4, "the end again");
+  await context.close();
+});
+
 test("flows join and leave, and shares add up to what leaves the link", async () => {
   const { page, context, said } = await open("#rate=100Mbps&rtt=20ms&buffer=1bdp&flows=3*cubic&flows=2*reno~even");
   await page.click('[data-speed="10"]');
