@@ -6,7 +6,7 @@ use narrows_conform::{Profile, Row, Subject, Transport, Verdict, chosen, conform
 use narrows_scenario::{Own, Stack, Transfer};
 use narrows_sim::Endpoint;
 use serde_json::Value;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -109,6 +109,12 @@ pub struct Conformance {
     pub rows: Vec<Row>,
     name: String,
     own: Own,
+}
+
+impl fmt::Debug for Conformance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Conformance").field("name", &self.name).field("rows", &self.rows).finish()
+    }
 }
 
 impl Conformance {
