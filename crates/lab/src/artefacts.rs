@@ -80,8 +80,8 @@ fn packets(
     kept
 }
 
-/// Writes the scenario, the packets and the log of a check that is not as asked; returns what to say
-/// of them, also if that cannot be done.
+/// Writes the scenario, the packets and the log of a check that is not as asked; returns what to
+/// say of them, also if that cannot be done.
 pub(crate) fn write_check(row: &Row, own: &Own) -> String {
     let folder = folder();
     let name = format!("{}-{}", test_name(), row.check.id);
