@@ -43,8 +43,8 @@ class Pairs:
 def unit_of_rtts(head: Iterable[Event]) -> float | None:
     """Return a second if round trips are in seconds, though times are not, as quinn writes them.
 
-    The first that is measured is no longer than the time since the first packet left, and not a
-    thirtieth of it either.
+    In seconds the first that is measured is no longer than the time since the first packet left; in
+    the unit of times it would be less than a thirtieth of that.
 
     Parameters
     ----------
@@ -73,8 +73,9 @@ class Sender:
     """What a log shows of its endpoint as a sender."""
 
     window: float = 0.0
+    # Bytes under way, and what the log has said of them last; negative if it never has.
     flight: float = 0.0
-    told: float = 0.0
+    told: float = -1.0
     pacing: float | None = None
     smoothed: float = 0.0
     least: float | None = None
@@ -190,6 +191,8 @@ class Sender:
         A number that has not changed is not written again.
         """
         self.told = _number(data, "bytes_in_flight", usual=self.told)
+        if self.told < 0:
+            return
         size = self.flight - self.told
         self.flight = self.told
         if size <= 0:
