@@ -174,10 +174,12 @@ def page(paper: str, folder: Path) -> str:
     records = _records(folder)
     options = {_options(record) for record in records}
     same = options.pop() if len(options) == 1 else ""
+    whole = is_whole(paper, records)
+    made_by = paper if whole else " ".join(str(record["id"]) for record in records)
     lines = [
-        opening(paper) if is_whole(paper, records) else _of_a_part(paper),
+        opening(paper) if whole else _of_a_part(paper),
         "",
-        f"All that follows is made by `narrows reproduce {paper}{same}`. "
+        f"All that follows is made by `narrows reproduce {made_by}{same}`. "
         f"{counting(len(records), 'experiment')}, {_counted(records)}.",
         "",
     ]

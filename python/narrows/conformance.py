@@ -156,6 +156,11 @@ class Conformance:
         """
         return [row for row in self.rows if row.finding is finding]
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether anything is asked of it."""
+        return any(row.finding is not Finding.NOT_ASKED for row in self.rows)
+
     def __bool__(self) -> bool:
         """Return whether no check fails."""
         return not self.of(Finding.FAILS)
@@ -304,17 +309,33 @@ def conform(
     >>> bool(found), [str(row.finding) for row in found.rows]
     (True, ['holds', 'holds'])
     """
-    found = _judge(cc, as_, only, transport, fields)
-    if all(row.finding is Finding.NOT_ASKED for row in found.rows):
+    found = found_of(cc, as_, only, transport, fields)
+    if not found.is_asked:
         raise Error(
             f"--only: nothing of {only} is asked of {found.cc} as {found.profile}; try --as"
         )
     return found
 
 
-def _judge(
-    cc: Any, as_: str | None, only: str, transport: str | None, fields: Mapping[str, Any] | None
+def found_of(
+    cc: Any,
+    as_: str | None,
+    only: str,
+    transport: str | None = None,
+    fields: Mapping[str, Any] | None = None,
 ) -> Conformance:
+    """Judge a controller, also if nothing is asked of it.
+
+    Parameters
+    ----------
+    cc, as_, only, transport, fields
+        As `conform` takes them.
+
+    Returns
+    -------
+    Conformance
+        What was found.
+    """
     controllers: dict[str, Makes] = {}
     name, version = cc, ""
     if is_stack(cc):
@@ -363,7 +384,7 @@ def judged(
     Row
         What it found, also if it is not asked.
     """
-    return _judge(cc, as_, check, transport, fields).rows[0]
+    return found_of(cc, as_, check, transport, fields).rows[0]
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def fit(explained: Explained, flow: int = 0, cc: str = OTHERS, rate: float | Non
         raise Error(f"flow: {flow} is none of 0 to {len(flows) - 1}")
     own = flows[flow]
     if rate is not None:
-        own = {**own, "rate": {"value": rate, "low": rate, "high": rate}}
+        own = {**own, "rate": {"value": rate, "low": rate, "high": rate}, "rates": None}
     base = own["base_rtt"]
     if own["rate"] is None:
         raise Error(
@@ -107,19 +107,19 @@ def fit(explained: Explained, flow: int = 0, cc: str = OTHERS, rate: float | Non
     rtt = max(base["value"] - 8 * (packet + ACK) / own["rate"]["value"], 1e-5)
     sure = [
         f"made by narrows fit of {explained.name}, flow {flow}",
-        _between("rate", own["rate"], 1e-6, "Mbps"),
+        *([] if own.get("rates") else [_between("rate", own["rate"], 1e-6, "Mbps")]),
     ]
     sure.append(_between("base RTT", base, 1e3, "ms"))
     link = {"rate": f"{own['rate']['value']:.4g}bps", "rtt": f"{rtt * 1e3:.4g}ms"}
+    seconds = min(max(own["seconds"], SHORTEST), LONGEST)
     if own.get("rates"):
-        link |= _changing(own["rates"], sure)
+        link |= _changing(own["rates"], seconds, sure)
     link["buffer"] = _buffer(own, rtt, packet, sure)
     link |= _lossy(own, packet, sure)
     others = _others(flows, flow)
     if others:
         count = f"{len(others)} flow{'s' if len(others) > 1 else ''}"
         sure.append(f"others: {count} with as long a queue; their law is not told ({OFF_OTHERS})")
-    seconds = min(max(own["seconds"], SHORTEST), LONGEST)
     full = own["rate"]["value"] / 8 * rtt + int(link["buffer"][:-1]) * packet
     groups = [{"name": OWN, "cc": cc} | _limits(own, full, sure)]
     groups += [
@@ -148,14 +148,18 @@ def _buffer(own: Mapping[str, Any], rtt: float, packet: int, sure: list[str]) ->
     return f"{size}p"
 
 
-def _changing(rates: Sequence[tuple[float, float]], sure: list[str]) -> dict[str, Any]:
-    """Return the rate that the link begins with, and its changes, to a second."""
+def _changing(
+    rates: Sequence[tuple[float, float]], seconds: float, sure: list[str]
+) -> dict[str, Any]:
+    """Return the rate that the link begins with, and its changes within these seconds."""
     (_, first), *then = rates
-    sure.append(
-        f"the rate changed {len(then)} time{'s' if len(then) > 1 else ''}, told to a second"
-    )
-    changes = [{"at": f"{at:g}s", "rate": f"{rate:.4g}bps"} for at, rate in then]
-    return {"rate": f"{first:.4g}bps", "changes": changes}
+    within = [(at, rate) for at, rate in then if at < seconds]
+    told = ", ".join(f"{1e-6 * rate:.4g} Mbps from {at:.1f} s on" for at, rate in within)
+    sure.append(f"rate: {1e-6 * first:.4g} Mbps{', ' * bool(within)}{told}; times to some tenths")
+    if left := len(then) - len(within):
+        sure.append(f"left out: {left} changes after {seconds:.0f} s, which is the longest run")
+    changes = [{"at": f"{at:.1f}s", "rate": f"{rate:.4g}bps"} for at, rate in within]
+    return {"rate": f"{first:.4g}bps"} | ({"changes": changes} if changes else {})
 
 
 def _others(flows: Sequence[Mapping[str, Any]], flow: int) -> list[Mapping[str, Any]]:

@@ -54,13 +54,17 @@ def unit_of_rtts(head: Iterable[Event]) -> float | None:
     Returns
     -------
     float or None
-        None if round trips have the unit of times, or there is none.
+        None if round trips have the unit of times, or there is none; or if packets have frames,
+        which those of quinn have not.
     """
     first, was_answered = None, False
     for event in head:
         if event.name == "packet_sent" and first is None:
             first = event.at
-        was_answered |= event.name == "packet_received"
+        if event.name == "packet_received":
+            was_answered = True
+            if _frames(event.data):
+                return None
         latest = _number(event.data, "latest_rtt", usual=0.0) if was_answered else 0.0
         if event.name == "metrics_updated" and latest > 0 and first is not None:
             elapsed = event.at - first

@@ -39,15 +39,18 @@ def read(path: Path, lines: int) -> dict[str, Any]:
     flows, count = [], 0
     for number, events in enumerate(traces_of(path)):
         head = list(islice(events, HEAD))
+        zero = head[0].at if head else 0.0
         sender = Sender(of_rtts=unit_of_rtts(head))
         try:
             for event in chain(head, events):
+                # Of times since 1970 little would be left of a microsecond.
+                event.at -= zero
                 sender.take(event)
                 count += 1
         except Error as error:
             raise Error(f"{path}: {error}") from None
         if sender.packets:
-            flows.append(_flow(sender, number, head[0].at))
+            flows.append(_flow(sender, number))
     flows.sort(key=lambda flow: -flow["bytes"])
     for flow in flows[lines:]:
         flow["timeline"] = None
@@ -55,7 +58,7 @@ def read(path: Path, lines: int) -> dict[str, Any]:
     return {"frames": count, **empty, "connections": len(flows), "flows": flows}
 
 
-def _flow(sender: Sender, number: int, zero: float) -> dict[str, Any]:
+def _flow(sender: Sender, number: int) -> dict[str, Any]:
     begins, ends = sender.spans[0][0] if sender.spans else 0.0, sender.last_sent or 0.0
     seconds = max(ends - begins, 1e-9)
     shares = dict.fromkeys(CAUSES, 0.0)
@@ -66,7 +69,7 @@ def _flow(sender: Sender, number: int, zero: float) -> dict[str, Any]:
     return {
         "sender": f"log:{number}",
         "receiver": f"peer:{number}",
-        "begins": begins - zero,
+        "begins": begins,
         "seconds": seconds,
         "bytes": round(sender.delivered),
         "goodput": 8 * sender.delivered / seconds,

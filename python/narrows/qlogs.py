@@ -21,6 +21,8 @@ LONGEST = 1 << 22
 LARGEST = 128 << 20
 # Events of so many lines are put into the order of their times.
 NEAR = 4096
+# Where a trace says how it counts time.
+PLACES = ("configuration", "common_fields")
 # What events were called until draft-01.
 OLD = {"metric_update": "metrics_updated", "congestion_state_update": "congestion_state_updated"}
 
@@ -63,7 +65,7 @@ def traces_of(path: Path) -> Iterator[Iterator[Event]]:
         first = stream.readline(LONGEST)
         head = _parsed(first)
         if head is not None and "traces" not in head:
-            yield _in_order(_lines(head, stream))
+            yield _in_order(_timed(_lines(head, stream), _clock(head.get("trace"))))
             return
     try:
         whole = json.loads(read_text(path, LARGEST).strip(RECORD + "\n "))
@@ -74,7 +76,7 @@ def traces_of(path: Path) -> Iterator[Iterator[Event]]:
         raise Error(f"{path}: is no qlog, as it has no traces")
     for trace in traces:
         if isinstance(trace, dict):
-            yield _in_order(_contained(trace))
+            yield _in_order(_timed(_contained(trace), _clock(trace)))
 
 
 def _in_order(events: Iterator[Event]) -> Iterator[Event]:
@@ -101,28 +103,56 @@ def _lines(head: dict[str, Any], lines: Iterator[str]) -> Iterator[Event]:
     """Return the events of lines; one that is broken, as the last may be, is left out."""
     for line in lines:
         parsed = _parsed(line)
-        if parsed is not None and (event := _event(parsed, 1e-3)):
+        if parsed is not None and (event := _event(parsed)):
             yield event
-    if event := _event(head, 1e-3):
+    if event := _event(head):
         yield event
 
 
 def _contained(trace: Mapping[str, Any]) -> Iterator[Event]:
-    fields, settings, events = (
-        trace.get(name) for name in ("event_fields", "configuration", "events")
-    )
-    units = settings.get("time_units", "ms") if isinstance(settings, dict) else "ms"
-    scale = 1e-6 if units == "us" else 1e-3
+    fields, events = trace.get("event_fields"), trace.get("events")
     for given in events if isinstance(events, list) else []:
         # Until draft-01 an event was a list, whose fields the trace names.
         if isinstance(given, list) and isinstance(fields, list):
             names = [str(name).lower() for name in fields]
             given = dict(zip(names, given, strict=False))  # noqa: PLW2901
-        if isinstance(given, dict) and (event := _event(given, scale)):
+        if isinstance(given, dict) and (event := _event(given)):
             yield event
 
 
-def _event(given: Mapping[str, Any], scale: float) -> Event | None:
+@dataclass(frozen=True)
+class Clock:
+    """Seconds of a log's units, and whether a time is since the event before."""
+
+    unit: float = 1e-3
+    is_delta: bool = False
+
+
+def _clock(trace: Any) -> Clock:
+    """Return how a trace counts time, which drafts say at different places."""
+    places = [trace, *(trace.get(name) for name in PLACES)] if isinstance(trace, dict) else []
+    told = {
+        name: value
+        for place in places
+        if isinstance(place, dict)
+        for name, value in place.items()
+        if name in ("time_units", "time_format")
+    }
+    unit = 1e-6 if told.get("time_units") == "us" else 1e-3
+    return Clock(unit, told.get("time_format") in ("delta", "relative_to_previous_event"))
+
+
+def _timed(events: Iterator[Event], clock: Clock) -> Iterator[Event]:
+    """Give events their times and units in seconds."""
+    at = 0.0
+    for event in events:
+        at = at + event.at * clock.unit if clock.is_delta else event.at * clock.unit
+        event.at, event.unit = at, clock.unit
+        yield event
+
+
+def _event(given: Mapping[str, Any]) -> Event | None:
+    """Return an event, whose time is still in the log's units."""
     at = given.get("time", given.get("relative_time"))
     name = given.get("name", given.get("event", given.get("event_type")))
     data = given.get("data", {})
@@ -130,17 +160,17 @@ def _event(given: Mapping[str, Any], scale: float) -> Event | None:
         return None
     try:
         # Until draft-01 all numbers were texts.
-        seconds = float(at) * scale if isinstance(at, int | float | str) else math.nan
+        time = float(at) if isinstance(at, int | float | str) else math.nan
     except ValueError:
         return None
-    if not math.isfinite(seconds):
+    if not math.isfinite(time):
         return None
     plain = name.rpartition(":")[2].lower().removeprefix("recovery_")
-    return Event(seconds, OLD.get(plain, plain), data, scale, _path(given, data))
+    return Event(time, OLD.get(plain, plain), data, 1.0, _path(given, data))
 
 
 def _path(given: Mapping[str, Any], data: Mapping[str, Any]) -> int:
     """Return the number of the path: picoquic writes it beside an event's name, noq in headers."""
     header = data.get("header")
     told = given.get("path_id", header.get("path_id") if isinstance(header, dict) else None)
-    return told if isinstance(told, int) else 0
+    return told if isinstance(told, int) and not isinstance(told, bool) else 0

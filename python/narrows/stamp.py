@@ -63,14 +63,21 @@ def stamp_of(contents: bytes) -> str | None:
         begin, end = _block(contents)
         try:
             told = json.loads(contents[begin + len(BEGIN_BLOCK) : end - len(END_BLOCK)])
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return told if isinstance(told, str) else None
     return None
 
 
+def may_hold(beginning: bytes) -> bool:
+    """Return whether a file that begins so may hold a text."""
+    return beginning.startswith((SIGNATURE, PARQUET)) or _is_page(beginning)
+
+
 def _picture(picture: bytes, text: str) -> bytes:
-    first, *others = _chunks(picture)
+    first, *others = [*_chunks(picture)] or [b""]
+    if not first:
+        return picture
     body = HEAD + zlib.compress(text.encode())
     stamp = struct.pack(">I", len(body)) + KIND + body + struct.pack(">I", zlib.crc32(KIND + body))
     return SIGNATURE + b"".join([first, stamp, *(it for it in others if _text(it) is None)])

@@ -508,8 +508,11 @@ def test_completion_knows_what_there_is() -> None:
     assert "etcp" in complete.experiments("e")
 
 
-def test_the_page_of_commands_is_what_they_say() -> None:
+def test_the_page_of_commands_is_what_they_say(narrows: Run) -> None:
     file = ROOT / "docs/commands.md"
     if os.environ.get("NARROWS_BLESS"):
         file.write_text(page())
     assert file.read_text() == page(), "run again with NARROWS_BLESS=1 if help was meant to change"
+    for command in ("conform", "lab run", "why"):
+        said = narrows(*command.split(), "--help").stdout
+        assert said.rstrip() in file.read_text(), command

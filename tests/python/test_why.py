@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -309,6 +310,35 @@ def test_a_log_without_frames_and_states_tells_nearly_the_same(log: Logged, tmp_
     for name in CAUSES:
         share = expected[f"limited_by_{name}"]
         assert found[f"limited_by_{name}"] == pytest.approx(share, abs=0.035), name
+
+
+@pytest.mark.parametrize("log", [0], indirect=True)
+def test_clocks_of_logs_are_read(log: Logged, tmp_path: Path) -> None:
+    file, _ = log
+    head, *events = [json.loads(it) for it in file.read_text().split("\x1e") if it.strip()]
+    expected = nw.why(file).flows.row(0, named=True)
+
+    def found(name: str, head: dict[str, Any], times: Sequence[float]) -> dict[str, Any]:
+        lines = [head, *({**it, "time": at} for it, at in zip(events, times, strict=True))]
+        other = tmp_path / f"{name}.sqlog"
+        other.write_text("\n".join(map(json.dumps, lines)))
+        return nw.why(other).flows.row(0, named=True)
+
+    times = [it["time"] for it in events]
+    deltas = [times[0], *(after - before for before, after in pairwise(times))]
+    trace = head["trace"]
+    delta = {"trace": {**trace, "common_fields": {"time_format": "relative_to_previous_event"}}}
+    for row in (
+        found("epoch", head, [1.7e12 + at for at in times]),
+        found("delta", delta, deltas),
+    ):
+        assert row["bytes"] == expected["bytes"]
+        assert row["seconds"] == pytest.approx(expected["seconds"], rel=1e-4)
+        assert row["limited_by_window"] == pytest.approx(expected["limited_by_window"], abs=0.02)
+    micros = {"trace": {**trace, "configuration": {"time_units": "us"}}}
+    assert found("micros", micros, [1e3 * at for at in times])["seconds"] == pytest.approx(
+        expected["seconds"], rel=1e-4
+    )
 
 
 @pytest.mark.parametrize("log", [1], indirect=True)

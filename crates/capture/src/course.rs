@@ -104,6 +104,14 @@ impl Course {
             }
         }
         levels.retain(|level| level.pieces >= LASTS);
+        // What lies between two of the same rate was chance.
+        levels.dedup_by(|level, before| {
+            let is_same = (level.log() - before.log()).abs() < ANOTHER;
+            if is_same {
+                before.join(level);
+            }
+            is_same
+        });
         let logs = || levels.iter().map(|level| level.log());
         let (least, most) = (logs().fold(f64::INFINITY, f64::min), logs().fold(0.0, f64::max));
         (levels.len() > 1 && most - least > CHANGE).then(|| {
@@ -112,6 +120,13 @@ impl Course {
                 levels.iter().zip(before).map(|(level, before)| self.begin_of(level, before));
             begins.zip(logs().map(f64::exp)).collect()
         })
+    }
+
+    /// The least and the most that a piece shows, if these are different rates.
+    pub fn spread(&self) -> Option<(f64, f64)> {
+        let logs = || self.pieces.iter().filter_map(|piece| piece.rate());
+        let (least, most) = (logs().fold(f64::INFINITY, f64::min), logs().fold(0.0, f64::max));
+        (most - least > CHANGE).then(|| (least.exp(), most.exp()))
     }
 
     /// When a level begins, in seconds. A rate that falls has a queue at once; one that rises may
@@ -154,6 +169,13 @@ impl Level {
         self.runs += runs;
     }
 
+    fn join(&mut self, later: &Self) {
+        self.last = later.last;
+        self.pieces += later.pieces;
+        self.sum += later.sum;
+        self.runs += later.runs;
+    }
+
     fn log(&self) -> f64 {
         self.sum / f64::from(self.pieces)
     }
@@ -183,8 +205,11 @@ mod tests {
     #[test]
     fn a_rate_that_stays_has_no_steps() {
         assert_eq!(course(&[5e6; 20]).steps(), None);
-        // A single piece is chance.
+        // A single piece is chance, also if there is a change later.
         assert_eq!(course(&[5e6, 5e6, 5e6, 9e6, 5e6, 5e6]).steps(), None);
+        let later = course(&[5e6, 5e6, 9e6, 5e6, 5e6, 20e6, 20e6]);
+        assert_eq!(later.steps().map(|steps| steps.len()), Some(2));
+        assert!(later.spread().is_some());
         assert_eq!(Course::default().steps(), None);
     }
 

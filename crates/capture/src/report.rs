@@ -172,6 +172,10 @@ impl Flow {
         if let Some(rates) = path.course.steps().filter(|_| flow.rate.is_some()) {
             return Some(flow.with_changes(rates));
         }
+        if let Some((low, high)) = path.course.spread().filter(|_| flow.rate.is_some()) {
+            // It changed too quickly for its times to be told.
+            return Some(flow.between(8.0 * low, 8.0 * high));
+        }
         let base = base.unwrap_or(0.0);
         // A queue that was longer at other times was not full.
         let longest = path.rtts.quantile(0.999) - base;
@@ -185,8 +189,14 @@ impl Flow {
         let rates: Vec<(f64, f64)> = steps.into_iter().map(|(at, rate)| (at, 8.0 * rate)).collect();
         let all = || rates.iter().map(|(_, rate)| *rate);
         let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+        Self { rates: Some(rates), ..self.between(low, high) }
+    }
+
+    /// The same with a rate that was between these; a policer is what such a link looks like.
+    fn between(self, low: f64, high: f64) -> Self {
         let rate = self.rate.map(|rate| Between { value: rate.value.clamp(low, high), low, high });
-        Self { rate, rates: Some(rates), ..self }
+        let loss = if self.loss == LossKind::Policer { LossKind::Untold } else { self.loss };
+        Self { rate, loss, ..self }
     }
 
     fn counted(counts: &Counts, largest: u32) -> Self {

@@ -171,8 +171,8 @@ def _phases(name: str, time: Floats, shares: Floats) -> list[Claim]:
         claims.append(
             above(
                 f"{name}: throughputs differ within the run: spread of goodput, (max − min)/mean, "
-                "of two, three and two connections, the largest (more than a fifth, a bound of "
-                "ours)",
+                "of two, three and two connections, the largest (more than what is fair at lower "
+                "rates, a fifth)",
                 0.2,
                 max(spread),
             )

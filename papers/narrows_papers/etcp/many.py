@@ -123,7 +123,7 @@ def fig08(bench: Bench) -> Finding:
         below(
             "the curves of NewReno and HSTCP overlap: the largest difference in utilisation (a "
             "line's width in the figure)",
-            0.03,
+            0.02,
             float(apart.max()),
             why=_how_far_apart(bench, at, table),
         ),

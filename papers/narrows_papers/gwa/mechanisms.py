@@ -625,14 +625,11 @@ def _claims_of_lossy(
             for loss in losses[1:]
         ),
         *(
-            near(
+            measured(
                 f"without W_c goodput at a loss of {loss:g} is what the losses leave: goodput over "
                 "that of a full link",
-                1 - loss,
-                mean["without W_c"][loss],
-                0.01,
-                since="a hundredth of the link",
-                by="1 − p",
+                f"{1 - loss:.4g} by 1 − p",
+                f"{mean['without W_c'][loss]:.4g}",
                 why=_timeouts(ftp, loss),
             )
             for loss in losses[1:]

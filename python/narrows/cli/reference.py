@@ -9,7 +9,8 @@ import typer
 
 from narrows.cli.app import app
 
-WIDTH = 80
+# As click wraps at 80 columns.
+WIDTH = 78
 HEAD = """# Commands
 
 Each command says this with `--help`. This page is made from it: `NARROWS_BLESS=1 pytest
@@ -34,7 +35,12 @@ def page() -> str:
 
 def _of(name: str, command: Any, above: typer.Context | None) -> Iterator[tuple[str, str]]:
     context = typer.Context(
-        command, info_name=name, parent=above, terminal_width=WIDTH, max_content_width=WIDTH
+        command,
+        info_name=name,
+        parent=above,
+        terminal_width=WIDTH,
+        max_content_width=WIDTH,
+        **({} if above else command.context_settings),
     )
     if above is not None:
         yield context.command_path, command.get_help(context).rstrip()

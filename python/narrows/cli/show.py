@@ -25,8 +25,8 @@ def show_(
 ) -> None:
     """Say how a file was made: the command, the version, the seeds, the scenarios.
 
-    A picture knows it wherever it has gone, other files as long as they lie in their folder. The
-    exit status is 1 if the file is not as it was written.
+    Pictures, tables and pages know it wherever they have gone, other files as long as they lie in
+    their folder. The exit status is 1 if the file is not as it was written.
     """
     from narrows.cli.work.show import show
 

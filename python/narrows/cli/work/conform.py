@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from textwrap import fill
 
 from narrows import _core, forge
 from narrows.cli.options import split_list
@@ -19,6 +20,7 @@ from narrows.conformance import (
     checks,
     chosen,
     conform,
+    found_of,
     line,
     observe,
 )
@@ -42,6 +44,8 @@ KEPT = (Finding.FAILS, Finding.DIFFERS)
 # The seed of the crate's runs, in which chance decides nothing.
 SEED = 1
 STRICT = {Finding.DIFFERS, Finding.UNDECIDED}
+# Of sentences; rows of numbers are wider.
+WIDTH = 80
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,9 @@ def judge(
     if twice := [name for name in names if names.count(name) > 1]:
         raise Error(f"--cc: {twice[0]} is named twice; leave one out")
     for cc in names:
-        found = conform(cc, as_=ask.as_, only=wanted, transport=ask.transport)
+        # Of several some may be asked nothing.
+        judged = conform if len(names) == 1 else found_of
+        found = judged(cc, as_=ask.as_, only=wanted, transport=ask.transport)
         all_found.append(found)
         kept = _keep(found, papers.keep)
         if as_json:
@@ -165,17 +171,18 @@ def _print(found: Conformance, kept: dict[str, Path], ask: Ask) -> None:
     for row in found.rows:
         if row.finding in KEPT:
             put(f"\n {SIGNS[row.finding]} {row.check.id} {row.check.name}: {row.seen}; {row.bound}")
-            put(f"   {row.check.source} {row.check.word}: {row.check.asks}")
+            said = f"{row.check.source} {row.check.word}: {row.check.asks}"
+            put(fill(said, WIDTH, initial_indent="   ", subsequent_indent="   "))
             if row.check.id in kept:
                 put(f"   {kept[row.check.id]}/report.html; again: {_again(found, row, ask)}")
-    put(f"\n {found.sum}")
+    put(f"\n {found.sum or 'nothing is asked'}")
 
 
 def _print_matrix(all_found: Sequence[Conformance]) -> None:
     """Print checks by controllers: those of which not all say the same that is as asked."""
     signs = [[SIGNS[row.finding] for row in found.rows] for found in all_found]
-    put("\n" + "  ".join(found.cc for found in all_found))
     widths = [len(found.cc) for found in all_found]
+    put("\n" + "  ".join(found.cc for found in all_found))
     for place, row in enumerate(all_found[0].rows):
         told = [column[place] for column in signs]
         if set(told) & {SIGNS[it] for it in (*KEPT, Finding.UNDECIDED)}:

@@ -7,8 +7,11 @@ from pathlib import Path
 from narrows.errors import Error
 from narrows.files import MADE, digest, listed_in, not_written
 from narrows.made import Made
-from narrows.stamp import stamp_of
+from narrows.stamp import may_hold, stamp_of
 from narrows.terminal import put
+
+# Bytes by which a picture, a table or a page is known.
+BEGINNING = 64
 
 
 def show(file: Path, scenarios: bool, as_json: bool) -> bool:
@@ -44,7 +47,9 @@ def _record(file: Path) -> tuple[Made, list[str] | None]:
         name = file.absolute().relative_to(folder).as_posix()
         if (written := listed_in(folder / MADE).get(name)) is not None:
             return Made.load(folder), [] if digest(file) == written else [str(file)]
-    if (text := stamp_of(file.read_bytes())) is not None:
+    with file.open("rb") as stream:
+        is_read = may_hold(stream.read(BEGINNING))
+    if is_read and (text := stamp_of(file.read_bytes())) is not None:
         return Made.parse(text, file), None
     raise Error(
         f"{file}: it holds no record, and no {MADE} above lists it; pictures, tables and pages "
