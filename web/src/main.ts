@@ -12,6 +12,7 @@ import { amount } from "./numbers";
 import type { Deed, Fields, Told, Wrong } from "./protocol";
 import { DURATION, PRESETS, type Session, bottleneck, flows, question, rowOf, settled, withField, withLink } from "./setup";
 import { Dialog, picture, python } from "./share";
+import { record } from "./stamp";
 
 let told: Told | null = null;
 let memory = new Memory(0.02);
@@ -23,6 +24,8 @@ let rtt = 0.1;
 let session: Session = { begun: {}, link: {}, joined: [], left: new Set() };
 let title = "";
 let engineName = "";
+/** Version and engine. */
+let madeBy: [string, string] = ["", ""];
 /** What has gone wrong at the start, where a first scene stands in for what was asked. */
 let startedWrong = false;
 
@@ -47,6 +50,7 @@ const controls = new Controls({
 
 const engine = new Engine({
   ready({ engine: name, version, lists }) {
+    madeBy = [version, name];
     engineName = `narrows ${version}, engine ${name}`;
     find("#engine").textContent = engineName;
     controls.lists(lists);
@@ -251,7 +255,7 @@ find("#toml").addEventListener("click", () =>
 find("#python").addEventListener("click", () => dialog.open("This session as Python", note, python(told!.toml), null));
 find("#png").addEventListener("click", () => {
   const made = `${engineName}; seed ${told!.seed}; ${now.toFixed(2)} s`;
-  picture(title || "narrows", made, charts.map((chart) => chart.canvas), told!);
+  picture(title || "narrows", made, record(told!, ...madeBy), charts.map((chart) => chart.canvas), told!);
 });
 
 function say(text: string) {

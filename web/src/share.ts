@@ -3,6 +3,7 @@
 import { styled } from "./colours";
 import { find, nameOf } from "./controls";
 import type { Told, Wrong } from "./protocol";
+import { stamped } from "./stamp";
 
 export class Dialog {
   private readonly box = find<HTMLDialogElement>("#text-dialog");
@@ -48,8 +49,8 @@ nw.plot.window(result).figure.savefig("window.png")
 `;
 }
 
-/** Saves the charts under each other as a PNG file, with what made them. */
-export function picture(title: string, made: string, canvases: (HTMLCanvasElement | null)[], told: Told) {
+/** Saves the charts under each other as a PNG file, with what made them as words and as `record`. */
+export function picture(title: string, made: string, record: string, canvases: (HTMLCanvasElement | null)[], told: Told) {
   const parts = canvases.filter((canvas) => canvas !== null);
   const scale = devicePixelRatio;
   const width = Math.max(...parts.map((part) => part.width));
@@ -72,10 +73,10 @@ export function picture(title: string, made: string, canvases: (HTMLCanvasElemen
     top += part.height;
   }
   context.fillText(made, 8 * scale, top + 18 * scale, width - 16 * scale);
-  whole.toBlob((blob) => {
+  whole.toBlob(async (blob) => {
     if (blob === null) return;
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(blob);
+    link.href = URL.createObjectURL(await stamped(blob, record));
     link.download = "narrows.png";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);

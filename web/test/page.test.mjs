@@ -1,7 +1,8 @@
 /** The page in a real browser. */
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test as anywhere } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -14,7 +15,8 @@ const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
 const skip = existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}`;
-const test = (name, run) => anywhere(name, { skip }, run);
+const NARROWS = new URL("../../.venv/bin/narrows", import.meta.url).pathname;
+const test = (name, ...rest) => anywhere(name, rest.length > 1 ? rest[0] : { skip }, rest.at(-1));
 
 let server;
 let browser;
@@ -119,6 +121,20 @@ test("the line below the charts has the values under the pointer", async () => {
   assert.ok(shown > 0, shown);
   await page.mouse.move(2, 2);
   await until(page, time, (at) => at > 4, "the end again");
+  await context.close();
+});
+
+test("a picture says how it was made, to narrows", { skip: skip || !existsSync(NARROWS) }, async () => {
+  const { page, context } = await open();
+  const saved = page.waitForEvent("download");
+  await page.click("#png");
+  const path = await (await saved).path();
+  const file = join(SHOTS, "narrows.png");
+  mkdirSync(SHOTS, { recursive: true });
+  copyFileSync(path, file);
+  const told = execFileSync(NARROWS, ["show", file, "--scenarios"], { encoding: "utf8" });
+  assert.match(told, /^narrows play/);
+  assert.match(told, /\[dumbbell\]/);
   await context.close();
 });
 
