@@ -194,7 +194,11 @@ impl Flow {
 
     /// The same with a rate that was between these; a policer is what such a link looks like.
     fn between(self, low: f64, high: f64) -> Self {
-        let rate = self.rate.map(|rate| Between { value: rate.value.clamp(low, high), low, high });
+        let rate = self.rate.map(|Between { value, .. }| Between {
+            value,
+            low: low.min(value),
+            high: high.max(value),
+        });
         let loss = if self.loss == LossKind::Policer { LossKind::Untold } else { self.loss };
         Self { rate, loss, ..self }
     }
