@@ -346,15 +346,11 @@ def _some(count: int, what: str) -> str:
 def _course(rates: Sequence[tuple[float, float]]) -> str:
     """Say how a rate went, or between which it did if that would be long."""
     told = [f"{rate * 1e-6:.3g} Mbit/s" for _, rate in rates]
-    if len(rates) <= MOST_STEPS:
-        then = zip(rates[1:], told[1:], strict=True)
-        return ", ".join([told[0], *(f"{rate} from {at:.1f} s on" for (at, _), rate in then)])
-    all_of_them = [rate for _, rate in rates]
-    least, most = (
-        told[all_of_them.index(min(all_of_them))],
-        told[all_of_them.index(max(all_of_them))],
-    )
-    return f"{least} to {most}, {len(rates) - 1} changes"
+    if len(rates) > MOST_STEPS:
+        (least, _), *_, (most, _) = sorted(zip(told, rates, strict=True), key=lambda it: it[1][1])
+        return f"{least} to {most}, {len(rates) - 1} changes"
+    then = zip(rates[1:], told[1:], strict=True)
+    return ", ".join([told[0], *(f"{rate} from {at:.1f} s on" for (at, _), rate in then)])
 
 
 def _mega(rate: float) -> str:

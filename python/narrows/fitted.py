@@ -154,10 +154,11 @@ def _changing(
     """Return the rate that the link begins with, and its changes within these seconds."""
     (_, first), *then = rates
     within = [(at, rate) for at, rate in then if at < seconds]
-    told = ", ".join(f"{1e-6 * rate:.4g} Mbps from {at:.1f} s on" for at, rate in within)
-    sure.append(f"rate: {1e-6 * first:.4g} Mbps{', ' * bool(within)}{told}; times to some tenths")
+    told = [f"{1e-6 * rate:.4g} Mbps from {at:.1f} s on" for at, rate in within]
+    sure.append(f"rate: {', '.join([f'{1e-6 * first:.4g} Mbps', *told])}; times to some tenths")
     if left := len(then) - len(within):
-        sure.append(f"left out: {left} changes after {seconds:.0f} s, which is the longest run")
+        said = f"{left} change{'s' if left > 1 else ''}"
+        sure.append(f"left out: {said} after {seconds:.0f} s, which is the longest run")
     changes = [{"at": f"{at:.1f}s", "rate": f"{rate:.4g}bps"} for at, rate in within]
     return {"rate": f"{first:.4g}bps"} | ({"changes": changes} if changes else {})
 

@@ -23,9 +23,9 @@ let speed = 1;
 let rtt = 0.1;
 let session: Session = { begun: {}, link: {}, joined: [], left: new Set() };
 let title = "";
-let engineName = "";
 /** Version and engine. */
 let madeBy: [string, string] = ["", ""];
+const engineName = () => `narrows ${madeBy[0]}, engine ${madeBy[1]}`;
 /** What has gone wrong at the start, where a first scene stands in for what was asked. */
 let startedWrong = false;
 
@@ -51,8 +51,7 @@ const controls = new Controls({
 const engine = new Engine({
   ready({ engine: name, version, lists }) {
     madeBy = [version, name];
-    engineName = `narrows ${version}, engine ${name}`;
-    find("#engine").textContent = engineName;
+    find("#engine").textContent = engineName();
     controls.lists(lists);
     void open();
   },
@@ -254,7 +253,7 @@ find("#toml").addEventListener("click", () =>
 );
 find("#python").addEventListener("click", () => dialog.open("This session as Python", note, python(told!.toml), null));
 find("#png").addEventListener("click", () => {
-  const made = `${engineName}; seed ${told!.seed}; ${now.toFixed(2)} s`;
+  const made = `${engineName()}; seed ${told!.seed}; ${now.toFixed(2)} s`;
   picture(title || "narrows", made, record(told!, ...madeBy), charts.map((chart) => chart.canvas), told!);
 });
 

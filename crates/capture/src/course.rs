@@ -95,25 +95,20 @@ impl Course {
         if 2 * rates.len() < told {
             return None;
         }
-        let mut levels: Vec<Level> = Vec::new();
-        for (place, log) in rates {
-            let runs = self.pieces[place].runs;
-            match levels.last_mut() {
-                Some(level) if (log - level.log()).abs() < ANOTHER => level.add(place, log, runs),
-                _ => levels.push(Level { first: place, last: place, pieces: 1, sum: log, runs }),
-            }
-        }
+        let of_piece = |(place, log): (usize, f64)| Level {
+            first: place,
+            last: place,
+            pieces: 1,
+            sum: log,
+            runs: self.pieces[place].runs,
+        };
+        let mut levels: Vec<Level> = rates.into_iter().map(of_piece).collect();
+        levels.dedup_by(|level, before| before.takes(level));
+        // What lies between two of the same rate, and does not last, was chance.
         levels.retain(|level| level.pieces >= LASTS);
-        // What lies between two of the same rate was chance.
-        levels.dedup_by(|level, before| {
-            let is_same = (level.log() - before.log()).abs() < ANOTHER;
-            if is_same {
-                before.join(level);
-            }
-            is_same
-        });
-        let logs = || levels.iter().map(|level| level.log());
-        let (least, most) = (logs().fold(f64::INFINITY, f64::min), logs().fold(0.0, f64::max));
+        levels.dedup_by(|level, before| before.takes(level));
+        let logs = || levels.iter().map(Level::log);
+        let (least, most) = extent(logs());
         (levels.len() > 1 && most - least > CHANGE).then(|| {
             let before = std::iter::once(None).chain(levels.iter().map(Some));
             let begins =
@@ -124,8 +119,7 @@ impl Course {
 
     /// The least and the most that a piece shows, if these are different rates.
     pub fn spread(&self) -> Option<(f64, f64)> {
-        let logs = || self.pieces.iter().filter_map(|piece| piece.rate());
-        let (least, most) = (logs().fold(f64::INFINITY, f64::min), logs().fold(0.0, f64::max));
+        let (least, most) = extent(self.pieces.iter().filter_map(|piece| piece.rate()));
         (most - least > CHANGE).then(|| (least.exp(), most.exp()))
     }
 
@@ -151,6 +145,13 @@ impl Course {
     }
 }
 
+/// The least and the largest of some values; nothing lies between them if there are none.
+pub fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
+        (least.min(value), most.max(value))
+    })
+}
+
 /// Pieces that follow each other with one rate.
 struct Level {
     first: usize,
@@ -162,18 +163,16 @@ struct Level {
 }
 
 impl Level {
-    fn add(&mut self, place: usize, log: f64, runs: u32) {
-        self.last = place;
-        self.pieces += 1;
-        self.sum += log;
-        self.runs += runs;
-    }
-
-    fn join(&mut self, later: &Self) {
+    /// Takes a later level of the same rate; false if it has another.
+    fn takes(&mut self, later: &Self) -> bool {
+        if (later.log() - self.log()).abs() >= ANOTHER {
+            return false;
+        }
         self.last = later.last;
         self.pieces += later.pieces;
         self.sum += later.sum;
         self.runs += later.runs;
+        true
     }
 
     fn log(&self) -> f64 {

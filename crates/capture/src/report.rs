@@ -1,6 +1,7 @@
 //! What a capture tells of each connection.
 
 use crate::causes::{Cause, Shares, Timeline};
+use crate::course::extent;
 use crate::losses::LossKind;
 use crate::path::{Path, Rate};
 use crate::sender::{Counts, Sender};
@@ -187,8 +188,7 @@ impl Flow {
     /// buffer of so many seconds is none of so many bytes.
     fn with_changes(self, steps: Vec<(f64, f64)>) -> Self {
         let rates: Vec<(f64, f64)> = steps.into_iter().map(|(at, rate)| (at, 8.0 * rate)).collect();
-        let all = || rates.iter().map(|(_, rate)| *rate);
-        let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+        let (low, high) = extent(rates.iter().map(|(_, rate)| *rate));
         Self { rates: Some(rates), ..self.between(low, high) }
     }
 

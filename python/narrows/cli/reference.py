@@ -13,8 +13,7 @@ from narrows.cli.app import app
 WIDTH = 78
 HEAD = """# Commands
 
-Each command says this with `--help`. This page is made from it: `NARROWS_BLESS=1 pytest
-tests/python/test_cli.py -k page`.
+Each command says this with `--help`, and this page is made from it.
 """
 
 

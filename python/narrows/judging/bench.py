@@ -136,7 +136,7 @@ class _Bench:
     def of_law(
         self, case: Case, seed: int, beside: float | None, watch: Watch, marked: bool = True
     ) -> Marks | dict[str, Any]:
-        """Return the law's marks, or how it failed; if told, its packets are never marked."""
+        """Return the law's marks, or how it failed; without ECN unless it is `marked`."""
         try:
             marked = marked and self.given.answers
             result = self.result(case, seed, self.given.law, marked, watch)

@@ -41,8 +41,6 @@ OUTCOMES = {
     Finding.NOT_ASKED: Outcome.SKIPPED,
 }
 KEPT = (Finding.FAILS, Finding.DIFFERS)
-# The seed of the crate's runs, in which chance decides nothing.
-SEED = 1
 STRICT = {Finding.DIFFERS, Finding.UNDECIDED}
 # Of sentences; rows of numbers are wider.
 WIDTH = 80
@@ -219,8 +217,9 @@ def _keep(found: Conformance, below: Path) -> dict[str, Path]:
         ).valid()
         target = below / name / row.check.id
         with Output(target, force=True) as folder:
-            run(traced(scenario, SEED), seed=SEED, traces_to=folder.path)
-            made = Made("conform", [({}, scenario.to_toml())], [1])
+            # In the seed that a scenario has unless it says another, as the check's own run.
+            run(traced(scenario, scenario.seed), traces_to=folder.path)
+            made = Made("conform", [({}, scenario.to_toml())], [scenario.seed])
             page = report.conformance(found, row, observe(found, row.scenarios[-1]), made)
             folder.text("report.html", page)
             folder.text("scenario.toml", scenario.to_toml())
