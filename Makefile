@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks conformance package cross wheel test-wheel general playground docs test-web test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks conformance package cross wheel test-wheel general playground responses docs test-web test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built .venv/.papers
 
@@ -71,6 +71,10 @@ test-wheel:
 playground: setup
 	@if command -v npm >/dev/null; then scripts/playground; \
 	else echo "left out the playground: there is no npm" >&2; fi
+
+# docs/laws/responses, measured anew; two minutes.
+responses: setup
+	$(BIN)/python scripts/responses.py
 
 # The site, into out/site: pages, reference, and the playground. A warning is an error, and each page
 # is visited in a browser.
@@ -140,7 +144,7 @@ built-tests: lint-rust test-core
 
 lint: lint-format lint-rust lint-types
 
-OF_FRONT := python papers tests benches validation
+OF_FRONT := python papers tests benches validation docs scripts
 lint-format: .venv/.made
 	cargo fmt --check
 	$(BIN)/ruff check --quiet $(OF_FRONT)

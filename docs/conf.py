@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 from narrows import __version__
 
 DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))
+from example_pages import page_of  # noqa: E402
 
 project = "narrows"
 copyright = "the narrows developers"
 release = __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "numpydoc",
+    "equations",
+    "example_pages",
+    "sphinx_gallery.gen_gallery",
+]
+html_math_renderer = "katex"
+myst_fence_as_directive = ["math"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "_site"]
+exclude_patterns = ["_build", "_site", "_tutorials"]
 html_theme = "furo"
 html_title = "narrows"
 html_favicon = "../web/public/icon.svg"
@@ -23,8 +35,19 @@ html_static_path = ["_site"]
 html_css_files = ["site.css"]
 myst_heading_anchors = 4
 numpydoc_show_class_members = False
+sphinx_gallery_conf = {
+    "examples_dirs": "_tutorials",
+    "gallery_dirs": "tutorials",
+    # A script that fails ends the build.
+    "abort_on_example_error": True,
+    "min_reported_time": 1e9,
+    "show_memory": False,
+    "show_signature": False,
+    "within_subsection_order": "FileNameSortKey",
+    "write_computation_times": False,
+}
 # Headings of generated pages go from the page to its fields.
-suppress_warnings = ["myst.header"]
+suppress_warnings = ["myst.header", "config.cache"]
 
 
 def outside(text: str, page: Path) -> str:
@@ -37,6 +60,8 @@ def outside(text: str, page: Path) -> str:
         target = (page.parent / place).resolve()
         if target.is_relative_to(DOCS) and target.is_file():
             return link[0]
+        if example := page_of(target):
+            return f"[{words}](/{example.relative_to(DOCS)})"
         root = DOCS.parent.resolve()
         name = target.relative_to(root) if target.is_relative_to(root) else place
         return f"{words} (`{name}`)" if str(name) not in words else words

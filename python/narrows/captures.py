@@ -81,8 +81,9 @@ class Explained:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def __repr__(self) -> str:
-        """Say in a line how much it is."""
-        return f"Explained({self.name!r}: {len(self.told['flows'])} flows)"
+        """Say how much it is, and what held back the largest flow."""
+        flows = self.told["flows"]
+        return f"{self.name}: {in_sum(flows)}.\nFlow 0: {sentence(flows[0])}"
 
     def to_json(self) -> str:
         """Return all of it as JSON, with the causes by name."""

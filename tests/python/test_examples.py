@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 from binary import BINARY, ROOT, Run
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+TUTORIALS = sorted((ROOT / "docs/_tutorials").glob("*.py"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -32,6 +35,19 @@ def test_example_runs_and_writes_everything(narrows: Run, tmp_path: Path, exampl
         "flows.parquet",
         "links.parquet",
     } <= written
+
+
+@pytest.mark.parametrize("tutorial", TUTORIALS, ids=lambda path: path.stem)
+def test_tutorial_runs_without_a_word_of_complaint(tmp_path: Path, tutorial: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", tutorial],
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def tshark(capture: Path, display: str, *fields: str) -> list[list[str]]:

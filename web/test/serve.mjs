@@ -15,7 +15,7 @@ const KINDS = {
 /** Serves `folder`; returns its address, and what closes it. */
 export async function serve(folder) {
   const server = createServer(async (request, response) => {
-    const path = normalize(new URL(request.url, "http://x").pathname).replace(/\/$/, "/index.html");
+    const path = normalize(decodeURIComponent(new URL(request.url, "http://x").pathname)).replace(/\/$/, "/index.html");
     try {
       const body = await readFile(join(folder, path));
       response.writeHead(200, { "content-type": KINDS[extname(path)] ?? "application/octet-stream" });

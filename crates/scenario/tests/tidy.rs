@@ -88,6 +88,17 @@ fn each_law_has_known_answers_and_a_page_and_each_queue_a_page() {
     }
 }
 
+/// What each law sends against losses is drawn on its page; what these send their routers say.
+#[test]
+fn each_law_has_its_picture() {
+    for law in LAWS.iter().filter(|law| !["ba", "gwa", "gwa-rate", "xcp"].contains(&law.name)) {
+        let page = read(&root().join(format!("docs/laws/{}.md", law.name)));
+        let picture = format!("responses/{}.svg", law.name);
+        let is_drawn = root().join("docs/laws").join(&picture).is_file();
+        assert!(is_drawn && page.contains(&picture), "{picture}: make responses, and its page");
+    }
+}
+
 /// A file that nobody registered is a law that nobody can choose.
 #[test]
 fn each_file_of_laws_and_queues_is_registered() {

@@ -36,11 +36,11 @@ def listed() -> None:
     """Print each example with what it is, from its first comment or its docstring."""
     table = Table("example", "", box=None)
     for name, file in files().items():
-        table.add_row(name, escape(_summary(file.read_text(encoding="utf-8"))))
+        table.add_row(name, escape(summary(file.read_text(encoding="utf-8"))))
     console().print(table)
 
 
-def _summary(text: str) -> str:
+def summary(text: str) -> str:
     """Return the first sentence of the comment or docstring that a file begins with."""
     lines = text.splitlines()
     if lines[0].startswith('"""'):

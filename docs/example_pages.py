@@ -1,0 +1,72 @@
+"""A page for each example, with the way into the playground where a browser can run it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from narrows.cli.work.examples import files, summary
+from narrows.errors import Error
+from narrows.playground import address
+from narrows.scenario import Scenario
+
+DOCS = Path(__file__).parent
+PLACE = DOCS / "examples"
+COMMANDS = {"sweeps": "narrows sweep", "checks": "narrows check"}
+EXAMPLES = {name: Path(str(file)).resolve() for name, file in files().items()}
+
+
+def page_of(file: Path) -> Path | None:
+    """Return the page of an example; None if it has none."""
+    names = [name for name, example in EXAMPLES.items() if example == file.resolve()]
+    return PLACE / f"{names[0].replace('/', '-')}.md" if names else None
+
+
+def written(name: str, file: Path) -> str:
+    """Return an example's page."""
+    text = file.read_text()
+    is_python = file.suffix == ".py"
+    command = "python" if is_python else COMMANDS.get(name.partition("/")[0], "narrows run")
+    parts = [
+        f"# {name}",
+        f"{summary(text)}.",
+        f"```sh\nnarrows examples {name} --copy my\n{command} my/{file.name}\n```",
+        f"```{'python' if is_python else 'toml'}\n{text}```",
+    ]
+    if where := played(file):
+        parts.insert(2, f'<a href="../playground/index.html{where}">Run it in the playground</a>')
+    return "\n\n".join(parts) + "\n"
+
+
+def played(file: Path) -> str | None:
+    """Return the part of the playground's address that is an example; None if it has none."""
+    try:
+        return address(Scenario.load(file))
+    except Error:
+        return None
+
+
+def write(app: Any) -> None:
+    """Write all pages and the one that lists them, where they have changed."""
+    PLACE.mkdir(exist_ok=True)
+    named = {name: PLACE / f"{name.replace('/', '-')}.md" for name in EXAMPLES}
+    pages = {page: written(name, EXAMPLES[name]) for name, page in named.items()}
+    rows = [
+        f"| [{name}]({page.name}) | {summary(EXAMPLES[name].read_text())} |"
+        for name, page in named.items()
+    ]
+    said = "Files to begin with; `narrows examples` lists them, too."
+    toc = "```{toctree}\n:hidden:\n:glob:\n*\n```"
+    listed = "\n".join(["| | |", "|---|---|", *rows])
+    pages[PLACE / "index.md"] = f"# Examples\n\n{said}\n\n{listed}\n\n{toc}\n"
+    for page, text in pages.items():
+        if not page.exists() or page.read_text() != text:
+            page.write_text(text)
+    for page in set(PLACE.glob("*.md")) - pages.keys():
+        page.unlink()
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Write them before anything is read."""
+    app.connect("builder-inited", write)
+    return {"parallel_read_safe": True}
