@@ -652,6 +652,8 @@ class FlowOptions(TypedDict, total=False):
     """Exact starts, one for each of `count`, instead of `start` and `start_spread`."""
     stop: str
     """When it offers no more."""
+    stops: Sequence[str]
+    """Exact stops, the last of the `count` flows first; those without one go on, or to `stop`."""
     size: str
     """Payload to send; endless unless given."""
     app: AppFields | Mapping[str, Any]

@@ -3,8 +3,8 @@
 import { element, find, nameOf, sample } from "./controls";
 import type { Memory } from "./memory";
 import { type Numbers, amount, numbers, percent, remark, time } from "./numbers";
-import type { Told } from "./protocol";
-import { dumbbell, text } from "./setup";
+import type { Told, Wrong } from "./protocol";
+import { dumbbell, flows, leaving, text } from "./setup";
 
 /** Numbers are of this many seconds at the most, and rows. */
 const ROWS = 500;
@@ -12,6 +12,8 @@ const ROWS = 500;
 export class Board {
   /** The group that is shown alone. */
   only: number | null = null;
+  /** The simulator's own, of the run so far. */
+  remarks: Wrong[] = [];
   private kept: Numbers | null = null;
   private last: Numbers | null = null;
 
@@ -25,6 +27,7 @@ export class Board {
 
   forget() {
     this.only = null;
+    this.remarks = [];
     this.last = null;
     find("#totals").replaceChildren();
     find("#groups").replaceChildren();
@@ -42,7 +45,8 @@ export class Board {
     };
     // Where queues are several, one behind another does not wait for all.
     const single = /^(|drop-tail|red|pie|codel)(:|$)/.test(text(dumbbell(told.fields)?.["queue"]));
-    const forward = told.groups.filter((group) => !group.reverse).reduce((sum, group) => sum + group.count, 0);
+    const there = (number: number) => told.groups[number]!.count - leaving(flows(told.fields)[number] ?? {});
+    const forward = told.groups.reduce((sum, group, number) => sum + (group.reverse ? 0 : there(number)), 0);
     const link = told.links.length > 2 ? ` of ${told.links[0]!.name}` : "";
     find("#totals").replaceChildren(
       total(`Utilisation${link}`, (of) => percent(of.utilisation), (of) => `over ${amount(of.seconds)} s`),
@@ -59,7 +63,7 @@ export class Board {
       ),
     );
     this.cards(shown, told);
-    find("#remark").textContent = remark(memory, told, now);
+    find("#remark").textContent = remark(memory, told, now, this.remarks);
   }
 
   private cards(shown: Numbers, told: Told) {

@@ -2,7 +2,7 @@
 
 import uPlot from "uplot";
 import { colour, dash, styled } from "./colours";
-import type { Memory } from "./memory";
+import type { Column, Memory } from "./memory";
 import type { Told } from "./protocol";
 
 /** Rows that a share is a mean of. */
@@ -15,7 +15,15 @@ export interface Shown {
   kept: Kept | null;
   /** The only group that is shown, if one is. */
   only: number | null;
+  /** The flow whose line stands out, if one does. */
+  picked: Flow | null;
   logarithmic: boolean;
+}
+
+/** A flow by its group, and its number in it. */
+export interface Flow {
+  group: number;
+  flow: number;
 }
 
 /** Mean windows and queue of a run that was kept. */
@@ -115,8 +123,35 @@ function within(plot: uPlot, draw: (context: CanvasRenderingContext2D) => void) 
   ctx.restore();
 }
 
+/** A click within so many pixels of a line is on it. */
+const NEAR = 16;
+
 export class Windows extends Chart {
   private shown: Shown | null = null;
+
+  /** Tells whose line was clicked: `null` if none was. */
+  constructor(place: HTMLElement, picks: (flow: Flow | null) => void) {
+    super(place);
+    place.addEventListener("click", () => picks(this.nearest()));
+  }
+
+  /** The flow whose line is under the pointer. */
+  private nearest(): Flow | null {
+    const { plot, shown, pointed: row } = this;
+    if (plot === null || shown === null || row === null) return null;
+    const { memory, only } = shown;
+    let [found, least]: [Flow | null, number] = [null, NEAR];
+    memory.groups.forEach((columns, group) => {
+      if (only !== null && only !== group) return;
+      columns.windows.forEach((column, flow) => {
+        const value = column.last(memory.shown)[row];
+        if (value === undefined || Number.isNaN(value)) return;
+        const away = Math.abs(plot.valToPos(Math.max(1, value), "y") - (plot.cursor.top ?? -NEAR));
+        if (away < least) [found, least] = [{ group, flow }, away];
+      });
+    });
+    return found;
+  }
 
   protected options(shown: Shown) {
     const groups = shown.told.groups.map((_, number): uPlot.Series => {
@@ -153,37 +188,45 @@ export class Windows extends Chart {
     return [times, ...means, kept ? beside(kept.window, times) : new Float64Array(times.length).fill(NaN)];
   }
 
-  /** Faint lines of flows, one path for each group. */
+  /** Faint lines of flows, one path for each group, and the one that was picked. */
   private flows(plot: uPlot) {
-    const { memory, only } = this.shown!;
-    const times = memory.times.last(memory.shown);
-    const step = Math.max(1, Math.floor(times.length / Math.max(1, plot.bbox.width)));
+    const { memory, only, picked } = this.shown!;
     within(plot, (context) => {
       memory.groups.forEach((group, number) => {
         if (only !== null && only !== number) return;
-        context.beginPath();
-        for (const column of group.windows) {
-          const values = column.last(memory.shown);
-          let down = false;
-          for (let at = 0; at < times.length; at += step) {
-            const value = values[at]!;
-            if (Number.isNaN(value)) {
-              down = false;
-              continue;
-            }
-            const x = plot.valToPos(times[at]!, "x", true);
-            const y = plot.valToPos(Math.max(1, value), "y", true);
-            if (down) context.lineTo(x, y);
-            else context.moveTo(x, y);
-            down = true;
-          }
-        }
-        context.globalAlpha = 0.3;
-        context.lineWidth = devicePixelRatio;
-        context.strokeStyle = colour(number);
-        context.stroke();
+        this.stroke(plot, context, group.windows, number, 0.3, 1);
+        const column = picked?.group === number ? group.windows[picked.flow] : undefined;
+        if (column !== undefined) this.stroke(plot, context, [column], number, 1, 1.6);
       });
     });
+  }
+
+  /** Lines of flows of a group, as one path. */
+  private stroke(plot: uPlot, context: CanvasRenderingContext2D, columns: Column[], group: number, alpha: number, width: number) {
+    const { memory } = this.shown!;
+    const times = memory.times.last(memory.shown);
+    const step = Math.max(1, Math.floor(times.length / Math.max(1, plot.bbox.width)));
+    context.beginPath();
+    for (const column of columns) {
+      const values = column.last(memory.shown);
+      let down = false;
+      for (let at = 0; at < times.length; at += step) {
+        const value = values[at]!;
+        if (Number.isNaN(value)) {
+          down = false;
+          continue;
+        }
+        const x = plot.valToPos(times[at]!, "x", true);
+        const y = plot.valToPos(Math.max(1, value), "y", true);
+        if (down) context.lineTo(x, y);
+        else context.moveTo(x, y);
+        down = true;
+      }
+    }
+    context.globalAlpha = alpha;
+    context.lineWidth = width * devicePixelRatio;
+    context.strokeStyle = colour(group);
+    context.stroke();
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { colour, dash } from "./colours";
 import type { Fields, Json, Lists, Told, Wrong } from "./protocol";
-import { PRESETS, asShare, bottleneck, detents, dumbbell, flows, latest, text } from "./setup";
+import { PRESETS, asShare, bottleneck, count, detents, dumbbell, flows, latest, leaving, text } from "./setup";
 
 export interface Asks {
   preset(toml: string): void;
@@ -12,7 +12,7 @@ export interface Asks {
   head(name: string, value: string): void;
   group(group: number, name: string, value: Json): void;
   join(group: Fields): void;
-  leave(group: number): void;
+  leave(group: number, count: number): void;
   add(): void;
 }
 
@@ -42,7 +42,9 @@ export function sample(group: number): SVGElement {
 
 export const nameOf = (told: Told, group: number): string => {
   const { name, cc, count } = told.groups[group]!;
-  return `${name === "" || name === cc ? "" : `${name}: `}${count} × ${cc}`;
+  const left = leaving(flows(told.fields)[group] ?? {});
+  const there = left > 0 ? `${count - left} of ${count}` : count;
+  return `${name === "" || name === cc ? "" : `${name}: `}${there} × ${cc}`;
 };
 
 const slider = find<HTMLInputElement>("#buffer");
@@ -59,7 +61,7 @@ export class Controls {
   packets = 20;
   private waiting: number | null = null;
   private rate = 1;
-  private slidAt = 0;
+  private slidAt = -Infinity;
 
   constructor(private readonly asks: Asks) {
     const preset = find<HTMLSelectElement>("#preset");
@@ -186,12 +188,12 @@ export class Controls {
       law.setAttribute("list", "laws");
       law.dataset["place"] = `flows[${number}].cc`;
       law.addEventListener("change", () => this.asks.group(number, "cc", law.value.trim()));
-      const count = element("input", { value: text(flow["count"]) || "1", inputMode: "numeric" });
-      count.dataset["place"] = `flows[${number}].count`;
-      count.addEventListener("change", () => {
-        const flows = Number(count.value);
+      const many = element("input", { value: text(flow["count"]) || "1", inputMode: "numeric" });
+      many.dataset["place"] = `flows[${number}].count`;
+      many.addEventListener("change", () => {
+        const flows = Number(many.value);
         if (Number.isInteger(flows) && flows > 0) return this.asks.group(number, "count", flows);
-        this.wrong({ place: `flows[${number}].count`, message: `"${count.value}" is not a number of flows; try 10` });
+        this.wrong({ place: `flows[${number}].count`, message: `"${many.value}" is not a number of flows; try 10` });
       });
       const pacing = element("select", {});
       for (const name of ["none", "even", "exponential", "fq"]) pacing.append(element("option", { value: name, textContent: name }));
@@ -200,26 +202,27 @@ export class Controls {
       pacing.addEventListener("change", () => this.asks.group(number, "pacing", pacing.value === "none" ? "" : pacing.value));
       const gone = flow["stop"] !== undefined;
       const button = (name: string, title: string, act: () => void) => {
-        const disabled = (gone && name === "Leave") || dumbbell(told.fields) === null;
+        const disabled = (gone && /Leave|−/.test(name)) || dumbbell(told.fields) === null;
         const made = element("button", { textContent: name, title, disabled });
         made.addEventListener("click", act);
         return made;
       };
-      const { start: _, stop: __, name: ___, ...alike } = flow;
+      const { start: _, stop: __, stops: ___, name: ____, ...alike } = flow;
       const more = (count: number) => this.asks.join({ ...alike, count });
       return element(
         "div",
         { className: "flow" },
         element("strong", {}, sample(number), ` ${nameOf(told, number)}${gone ? ", gone" : ""}`),
         label("Law ↻", law),
-        label("Flows ↻", count),
+        label("Flows ↻", many),
         label("Pacing ↻", pacing),
         element(
           "div",
           { className: "buttons" },
           button("+1", "One more like these joins now", () => more(1)),
           button("+10", "Ten more like these join now", () => more(10)),
-          button("Leave", "All of these stop now", () => this.asks.leave(number)),
+          button("−1", "One of these leaves now", () => this.asks.leave(number, 1)),
+          button("Leave", "All of these stop now", () => this.asks.leave(number, count(flow))),
         ),
       );
     });
@@ -237,6 +240,7 @@ export class Controls {
     const place = find("#wrong");
     place.hidden = wrong === null;
     if (wrong === null) return;
+    find("#sheet").setAttribute("aria-expanded", "true");
     place.textContent = wrong.place === "" ? wrong.message : `${wrong.place}: ${wrong.message}`;
     const field = wrong.place.split(".").at(-1)?.replace(/\[\d+\]$/, "") ?? "";
     const named = `[data-live="${CSS.escape(field)}"], [data-again="${CSS.escape(field)}"], [data-place="${CSS.escape(wrong.place)}"]`;

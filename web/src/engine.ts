@@ -8,6 +8,7 @@ export interface Hears {
   ready(message: Message<"ready">): void;
   begun(message: Message<"begun">): void;
   rows(message: Message<"rows">): void;
+  remarks(message: Message<"remarks">): void;
   changed(message: Message<"changed">): void;
   wrong(message: Message<"wrong">): void;
 }
@@ -27,6 +28,8 @@ export class Engine {
           return hears.begun(message);
         case "rows":
           return hears.rows(message);
+        case "remarks":
+          return hears.remarks(message);
         case "changed":
           return hears.changed(message);
         case "wrong":

@@ -3,7 +3,7 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { Board } from "./board";
-import { type Kept, Queue, Shares, Windows } from "./charts";
+import { type Flow, type Kept, Queue, Shares, Windows } from "./charts";
 import { Controls, find, nameOf } from "./controls";
 import { Engine } from "./engine";
 import { fromHash, toHash } from "./link";
@@ -21,7 +21,7 @@ let now = 0;
 let speed = 1;
 /** Seconds of a round trip, as last set. */
 let rtt = 0.1;
-let session: Session = { begun: {}, link: {}, joined: [], left: new Set() };
+let session: Session = { begun: {}, link: {}, joined: [], left: new Map() };
 let title = "";
 /** Version and engine. */
 let madeBy: [string, string] = ["", ""];
@@ -30,7 +30,9 @@ const engineName = () => `narrows ${madeBy[0]}, engine ${madeBy[1]}`;
 let startedWrong = false;
 
 const board = new Board();
-const charts = [new Windows(find("#windows")), new Queue(find("#queue")), new Shares(find("#shares"))] as const;
+/** The flow whose line was clicked. */
+let picked: Flow | null = null;
+const charts = [new Windows(find("#windows"), (flow) => (picked = flow)), new Queue(find("#queue")), new Shares(find("#shares"))] as const;
 const dialog = new Dialog();
 
 const controls = new Controls({
@@ -41,7 +43,7 @@ const controls = new Controls({
   group: (group, name, value) =>
     again(settled(session, (flow, number) => (number === group ? withField(flow, name, value) : flow))),
   join: (group) => engine.tell({ do: "join", group }),
-  leave: (group) => engine.tell({ do: "leave", group }),
+  leave: (group, count) => engine.tell({ do: "leave", group, count }),
   add: () => {
     const fields = settled(session);
     again({ ...fields, flows: [...flows(fields), { cc: "bbr" }] });
@@ -59,9 +61,10 @@ const engine = new Engine({
     told = message.told;
     memory = new Memory(message.row);
     memory.grow(told);
-    session = { begun: told.fields, link: {}, joined: [], left: new Set() };
+    session = { begun: told.fields, link: {}, joined: [], left: new Map() };
     [rtt, now] = [bottleneck(told).rtt, 0];
     board.forget();
+    picked = null;
     controls.show(told, title);
     controls.buffer(bottleneck(told).buffer?.packets ?? NaN, bottleneck(told).rate);
     find("#now").textContent = "0.00 s";
@@ -81,6 +84,9 @@ const engine = new Engine({
       pause();
       say(`The run of ${told!.duration} s is over; Restart begins it anew.`);
     }
+  },
+  remarks(message) {
+    board.remarks = message.remarks;
   },
   changed(message) {
     told = message.told;
@@ -161,7 +167,7 @@ function live(name: string, value: string) {
 /** Remembers what has been done, for when it begins anew. */
 function remember(deed: Deed) {
   if (deed.do === "join") session.joined.push(deed.group);
-  else if (deed.do === "leave") session.left.add(deed.group);
+  else if (deed.do === "leave") session.left.set(deed.group, (session.left.get(deed.group) ?? 0) + deed.count);
   else {
     Object.assign(session.link, deed.fields);
     if (deed.fields["rtt"] !== undefined) void measure();
@@ -214,6 +220,13 @@ find("#step").addEventListener("click", () => {
   engine.tell({ do: "step", seconds: rtt });
 });
 find("#restart").addEventListener("click", () => void again(settled(session)));
+// Where the page is narrow, the set-up is a sheet above the bar.
+const bar = find(".bar");
+new ResizeObserver(() => document.documentElement.style.setProperty("--bar", `${bar.offsetHeight}px`)).observe(bar);
+const sheet = find("#sheet");
+const unfold = (is: boolean) => sheet.setAttribute("aria-expanded", String(is));
+sheet.addEventListener("click", () => unfold(sheet.getAttribute("aria-expanded") !== "true"));
+addEventListener("keydown", (event) => event.key === "Escape" && unfold(false));
 addEventListener("keydown", (event) => {
   const target = event.target as HTMLElement;
   if (event.key !== " " || target.matches("textarea, select, button, summary, input:not([type=range])")) return;
@@ -263,15 +276,17 @@ function say(text: string) {
 
 /** Frames are drawn while there is something new, four a second if motion is not wanted. */
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
-let drawn = { rows: -1, at: 0, only: null as number | null, kept: null as Kept | null };
+let drawn = { rows: -1, at: 0, only: null as number | null, kept: null as Kept | null, picked: null as Flow | null };
 function frame(at: number) {
   requestAnimationFrame(frame);
   if (told === null || memory.rows === 0 || at - drawn.at < (calm.matches ? 250 : 15)) return;
   const logarithmic = find<HTMLInputElement>("#logarithmic").checked;
-  const fresh = memory.rows !== drawn.rows || board.only !== drawn.only || kept !== drawn.kept;
+  const fresh = memory.rows !== drawn.rows || board.only !== drawn.only || kept !== drawn.kept || picked !== drawn.picked;
   if (!fresh && at - drawn.at < 500) return;
-  if (board.only !== watched) watch(board.only);
-  const shown = { memory, told, kept, only: board.only, logarithmic };
+  // A line that was clicked, or the first of a group that is alone.
+  const asked = picked ?? (board.only === null ? null : { group: board.only, flow: 0 });
+  if (asked?.group !== watched?.group || asked?.flow !== watched?.flow) watch(asked);
+  const shown = { memory, told, kept, only: board.only, picked, logarithmic };
   charts.forEach((chart) => chart.draw(shown));
   find("#now").textContent = `${now.toFixed(2)} s`;
   // Numbers that change sixty times a second are read by nobody.
@@ -281,17 +296,17 @@ function frame(at: number) {
     controls.buffer(memory.buffer, memory.rate);
     readout();
   }
-  drawn = { rows: memory.rows, at, only: board.only, kept };
+  drawn = { rows: memory.rows, at, only: board.only, kept, picked };
 }
 let numbersAt = -Infinity;
 
-/** The group whose first flow's law is asked for its own quantities. */
-let watched: number | null = null;
-function watch(group: number | null) {
-  watched = group;
+/** The flow whose law is asked for its own quantities. */
+let watched: Flow | null = null;
+function watch(asked: Flow | null) {
+  watched = asked;
   memory.law.clear();
-  const before = told!.groups.slice(0, group ?? 0).reduce((sum, { count }) => sum + count, 0);
-  engine.tell({ do: "watch", flow: group === null ? -1 : before });
+  const before = told!.groups.slice(0, asked?.group ?? 0).reduce((sum, { count }) => sum + count, 0);
+  engine.tell({ do: "watch", flow: asked === null ? -1 : before + asked.flow });
 }
 
 /** The values under the pointer, or at the end, in a line. */
@@ -304,7 +319,10 @@ function readout() {
   const time = pointed === undefined ? now : of(memory.times);
   find("#readout").textContent = `${time.toFixed(2)} s: mean windows ${windows.join(", ")} packets; queue ${of(memory.queue)} packets`;
   const law = [...memory.law].map(([name, column]) => `${name} ${amount(of(column))}`);
-  find("#law").textContent = law.length > 0 ? `The law of its first flow: ${law.join(", ")}` : "";
+  const { group, flow } = watched ?? { group: 0, flow: 0 };
+  const whose = `${told!.groups[group]?.cc ?? ""}, flow ${flow + 1}`;
+  const own = law.length > 0 ? law.join(", ") : "its law has no quantities of its own but the window";
+  find("#law").textContent = watched === null ? "Click a line for what its law goes by." : `${whose}: ${own}`;
 }
 
 setSpeed(1);

@@ -1,7 +1,7 @@
 /** Numbers of what is shown: utilisation, loss, delay, fairness, and each group's part. */
 
 import { type Memory, sum } from "./memory";
-import type { Told } from "./protocol";
+import type { Told, Wrong } from "./protocol";
 
 export interface GroupNumbers {
   /** Of what could have left, a ratio. */
@@ -72,7 +72,7 @@ export function numbers(memory: Memory, told: Told, rows: number): Numbers {
 }
 
 /** What the numbers should be read with, in a sentence; empty if nothing. */
-export function remark(memory: Memory, told: Told, now: number): string {
+export function remark(memory: Memory, told: Told, now: number, remarks: Wrong[]): string {
   const rtt = told.links[0]?.rtt ?? 0.1;
   if (now < 20 * rtt) return "Slow start is not over: numbers of the first round trips say little.";
   for (const [number, group] of memory.groups.entries()) {
@@ -89,7 +89,7 @@ export function remark(memory: Memory, told: Told, now: number): string {
       );
     }
   }
-  const warning = told.warnings[0];
+  const warning = told.warnings[0] ?? remarks[0];
   return warning ? `${warning.place}: ${warning.message}.` : "";
 }
 

@@ -41,10 +41,10 @@ export interface Told {
   /** How many flows of each group are shown one by one. */
   sampled: number[];
   flows: number;
-  warnings: { place: string; message: string }[];
+  warnings: Wrong[];
 }
 
-/** What is wrong, and where, as a path like `flows[0].cc`. */
+/** What is wrong, or worth a word, and where, as a path like `flows[0].cc`. */
 export interface Wrong {
   place: string;
   message: string;
@@ -86,7 +86,8 @@ export const LINK_COLUMNS = 7;
 export type Deed =
   | { do: "change"; link: string; fields: Fields }
   | { do: "join"; group: Fields }
-  | { do: "leave"; group: number };
+  /** The last `count` flows of a group. */
+  | { do: "leave"; group: number; count: number };
 
 export type ToWorker =
   | Deed
@@ -100,6 +101,8 @@ export type FromWorker =
   | { is: "ready"; engine: string; version: string; lists: Lists }
   | { is: "begun"; told: Told; row: number }
   | { is: "rows"; rows: Rows[]; now: number; over: boolean; packets: number }
+  /** What numbers of the run so far should be read with. */
+  | { is: "remarks"; remarks: Wrong[] }
   | { is: "changed"; told: Told; by: Deed }
   | { is: "wrong"; wrong: Wrong; what: ToWorker["do"] }
   | { is: "checked"; told: Told | null; wrong: Wrong | null; ask: number };

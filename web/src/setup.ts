@@ -49,6 +49,10 @@ export function flows(fields: Fields): Fields[] {
   return Array.isArray(given) ? given.filter(isFields) : [];
 }
 
+/** How many flows a group has, and how many of them have been told when to leave one by one. */
+export const count = (flow: Fields): number => Number(flow["count"] ?? 1);
+export const leaving = (flow: Fields): number => (Array.isArray(flow["stops"]) ? flow["stops"].length : 0);
+
 /** A share as people write it: a file may say 1e-3 for 0.1%. */
 export function asShare(text: string): string {
   return /^[\d.]+(e-?\d+)?$/.test(text) ? `${Number((Number(text) * 100).toPrecision(6))}%` : text;
@@ -82,14 +86,19 @@ export interface Session {
   /** Fields of the bottleneck that were changed. */
   link: Fields;
   joined: Fields[];
-  /** Numbers of groups that left. */
-  left: Set<number>;
+  /** How many have left of each group, by its number. */
+  left: Map<number, number>;
 }
 
 /** A scenario that begins with what has been done; `edit` changes groups by their numbers before. */
 export function settled(session: Session, edit: (group: Fields, number: number) => Fields = (group) => group): Fields {
   const { begun, link, joined, left } = session;
-  const groups = [...flows(begun), ...joined].map(edit).filter((_, number) => !left.has(number));
+  const stay = (group: Fields, number: number) => count(group) - (left.get(number) ?? 0);
+  const groups = [...flows(begun), ...joined].flatMap((group, number) => {
+    const edited = edit(group, number);
+    if (!left.has(number)) return [edited];
+    return stay(group, number) > 0 ? [{ ...withField(edited, "stops", ""), count: stay(group, number) }] : [];
+  });
   const given = dumbbell(begun);
   const next: Fields = { ...begun, flows: groups.length > 0 ? groups : flows(begun).map(edit) };
   return given === null ? next : { ...next, dumbbell: { ...given, ...link } };

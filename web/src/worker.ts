@@ -5,6 +5,8 @@ import type { Deed, FromWorker, Lists, Rows, ToWorker, Told, Wrong } from "./pro
 
 /** A slice takes no longer than this, in milliseconds of real time, so that a change is heard. */
 const SLICE = 12;
+/** Remarks are made no more often than this, in milliseconds. */
+const REMARK_EVERY = 1000;
 /** Rows are sent no more often than this, in milliseconds. */
 const SEND_EVERY = 16;
 
@@ -15,6 +17,7 @@ let row = 0.02;
 let due = 0;
 let last = performance.now();
 let sent = 0;
+let remarked = 0;
 let rows: Rows[] = [];
 let packets = 0;
 /** Simulated seconds that take a slice, by experience. */
@@ -42,7 +45,7 @@ function start(text: string, seconds: number, at: number) {
   const next = new Run(text, seconds);
   run?.free();
   [run, row, speed, due, rows, packets] = [next, seconds, at, 0, [], 0];
-  [step, last] = [seconds, performance.now()];
+  [step, last, remarked] = [seconds, performance.now(), performance.now()];
   say({ is: "begun", told: told(next), row });
 }
 
@@ -79,6 +82,9 @@ function send(run: Run, force: boolean) {
   );
   say({ is: "rows", rows, now: run.now(), over: run.is_over(), packets }, buffers);
   [rows, sent] = [[], now];
+  if (now - remarked < REMARK_EVERY) return;
+  remarked = now;
+  say({ is: "remarks", remarks: JSON.parse(run.remarks()) as Wrong[] });
 }
 
 const channel = new MessageChannel();
@@ -148,7 +154,7 @@ function obey(message: ToWorker) {
 function act(run: Run, deed: Deed) {
   if (deed.do === "change") run.change(deed.link, JSON.stringify(deed.fields));
   else if (deed.do === "join") run.join(JSON.stringify(deed.group));
-  else run.leave(deed.group);
+  else run.leave(deed.group, deed.count);
 }
 
 function answer(text: string, ask: number) {

@@ -96,7 +96,7 @@ test("a session's file is the session, natively", () => {
   run.join('{"cc": "reno", "count": 2, "pacing": "even"}');
   run.advance(0.9);
   run.change("bottleneck", '{"rate": "35Mbps", "loss": "1%"}');
-  run.leave(0);
+  run.leave(0, 99);
   while (!run.is_over()) run.advance(0.1);
   together([run.toml()], ([hash]) => assert.equal(hashing.so_far(), hash));
 });

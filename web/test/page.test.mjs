@@ -164,6 +164,65 @@ test("flows join and leave, and shares add up to what leaves the link", async ()
   await context.close();
 });
 
+test("flows leave one by one, and those that left are in no number", async () => {
+  const { page, context, said } = await open("#rate=20Mbps&rtt=20ms&buffer=1bdp&flows=3*cubic");
+  await page.click('[data-speed="10"]');
+  await until(page, seconds, (now) => now > 5, "time");
+  await page.click('#flows button:has-text("−1")');
+  await until(page, (page) => page.locator(".group b").innerText(), (text) => text.includes("2 of 3"), "who is there");
+  const left = await seconds(page);
+  await until(page, seconds, (now) => now > left + 15, "time");
+  assert.match((await numbers(page))[3], /2 flows/);
+  assert.match(await toml(page), /stops = \["\d+\.\d+s"\]/);
+  await page.click("#restart");
+  await until(page, (page) => page.locator(".group b").innerText(), (text) => text.includes("2 × cubic"), "who begins");
+  assert.deepEqual(said, []);
+  await context.close();
+});
+
+test("on a phone the set-up is a sheet above the bar", async () => {
+  const { page, context, said } = await open("", { viewport: { width: 390, height: 844 } });
+  assert.equal(await page.locator("#set-up").isVisible(), false);
+  await page.click("#sheet");
+  const [sheet, bar] = [await page.locator("#set-up").boundingBox(), await page.locator(".bar").boundingBox()];
+  assert.ok(Math.abs(sheet.y + sheet.height - bar.y) <= 1, `${sheet.y + sheet.height}, ${bar.y}`);
+  await page.screenshot({ path: join(SHOTS, "390-sheet.png") });
+  await page.fill('[data-live="rate"]', "50Mbps");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("#set-up").isVisible(), false);
+  await page.click("#sheet");
+  assert.match(await toml(page), /rate = "50Mbps"/);
+  assert.deepEqual(said, []);
+  await context.close();
+});
+
+test("a line that is clicked shows what its law goes by", async () => {
+  const { page, context, said } = await open("#rate=20Mbps&rtt=40ms&buffer=1bdp&flows=2*reno&flows=1*cubic");
+  await page.click('[data-speed="10"]');
+  await until(page, seconds, (now) => now > 8, "time");
+  await page.click("#pause");
+  const chart = await page.locator("#windows .u-over").boundingBox();
+  const law = () => page.locator("#law").innerText();
+  for (let down = 0; down < chart.height && !(await law()).startsWith("cubic"); down += 6) {
+    await page.mouse.click(chart.x + 0.8 * chart.width, chart.y + down);
+    await page.waitForTimeout(300);
+  }
+  await page.click("#step");
+  await until(page, law, (text) => /^cubic, flow 1: .*w_max/i.test(text), "its quantities");
+  assert.deepEqual(said, []);
+  await context.close();
+});
+
+test("what the simulator remarks on is said", async () => {
+  const { page, context } = await open("#rate=20Mbps&rtt=20ms&buffer=1bdp&flows=1*cubic&tcp=linux");
+  await page.fill('[data-live="buffer"]', "3000p");
+  await page.keyboard.press("Enter");
+  await page.click('[data-speed="10"]');
+  await until(page, (page) => page.locator("#remark").innerText(), (text) => /recovery epoch|nothing was lost|receiver/.test(text), "a remark");
+  await context.close();
+});
+
 test("a shared session's numbers are of what was changed in it", async () => {
   const { page, context } = await open("#rate=20Mbps&rtt=20ms&buffer=1bdp&flows=2*cubic");
   await page.click('[data-speed="10"]');

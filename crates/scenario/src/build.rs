@@ -50,7 +50,7 @@ pub(crate) fn network(
                 endpoints: flow.endpoints(traces)?,
                 start: start(group, index, (seed, number)),
                 // What has arrived is carried to its end.
-                stop: if group.arriving.is_some() { Time::NEVER } else { group.stop },
+                stop: if group.arriving.is_some() { Time::NEVER } else { group.stops_at(index) },
                 overhead: flow.overhead(),
                 host: group.host,
                 sampled: checked.sample.filter(|_| index < sampled),

@@ -83,19 +83,20 @@ impl Courses {
 /// The sampled flows that always have data and go the first flow's way.
 fn greedy<'a>(checked: &Checked, flows: &[FlowResult], series: &'a FlowSeries) -> Vec<Greedy<'a>> {
     let groups = checked.flows.iter().enumerate();
-    let group_of: Vec<(usize, &CheckedFlow)> =
-        groups.flat_map(|it| std::iter::repeat_n(it, it.1.count as usize)).collect();
+    let group_of: Vec<(usize, &CheckedFlow, usize)> = groups
+        .flat_map(|(number, group)| (0..group.count as usize).map(move |it| (number, group, it)))
+        .collect();
     let mut found = Vec::new();
     let mut begin = 0;
     for rows in series.flow.chunk_by(|a, b| a == b) {
         let number = rows[0] as usize;
-        let (group, settings) = group_of[number];
+        let (group, settings, index) = group_of[number];
         let flow = &flows[number];
         let rows = begin..begin + rows.len();
         begin = rows.end;
         if settings.is_greedy() && flow.reverse == flows[0].reverse {
             let ended = flow.summary.finished.map_or(f64::INFINITY, |time| time.seconds());
-            let life = flow.started()..ended.min(settings.stop.seconds());
+            let life = flow.started()..ended.min(settings.stops_at(index).seconds());
             found.push(Greedy { group, rows, life, series });
         }
     }

@@ -41,8 +41,10 @@ pub struct CheckedFlow {
     /// Where each is attached.
     pub(crate) attachments: Vec<Attachment>,
     starts: Starts,
-    /// When it offers no more.
+    /// When all of it offers no more.
     pub(crate) stop: Time,
+    /// When single flows do, the last first.
+    stops: Vec<Duration>,
     /// The transfers that arrive at it, if some do.
     pub(crate) arriving: Option<Arriving>,
 }
@@ -210,7 +212,7 @@ impl CheckedFlow {
         if application::begins_together(flow) {
             arrivals::refuse_starts(&given)?;
         }
-        let (starts, stop) = times(&mut given, count, around.duration)?;
+        let Times { starts, stop, stops } = times(&mut given, count, around.duration)?;
         let attachments = around.network.attach(&mut given, first, count)?;
         let stack = hosted::named(&given, host::stack(flow), around)?;
         let host = host::take(&mut given, stack.is_some())?;
@@ -230,6 +232,7 @@ impl CheckedFlow {
             attachments,
             starts,
             stop,
+            stops,
             arriving,
         };
         group.has_whole_users(number)?;
@@ -328,6 +331,19 @@ impl CheckedFlow {
                 Starts::Within { first, spread } => *first + spread.scale(random),
             }
     }
+
+    /// When the group's flow `index` offers no more.
+    pub(crate) fn stops_at(&self, index: usize) -> Time {
+        let own = self.stops.get(self.count as usize - 1 - index);
+        own.map_or(self.stop, |stop| self.stop.min(Time::ZERO + *stop))
+    }
+}
+
+/// When the flows of a group begin and stop.
+struct Times {
+    starts: Starts,
+    stop: Time,
+    stops: Vec<Duration>,
 }
 
 /// What carries a flow's data: its `cc`, its packets, and the rest.
@@ -371,11 +387,7 @@ fn pacing(flow: &Flow, over: &Carrier) -> &'static str {
 }
 
 /// When the flows of a group of `count` begin and stop, within a run of `duration`.
-fn times(
-    given: &mut Fields,
-    count: u32,
-    duration: Duration,
-) -> Result<(Starts, Time), ScenarioError> {
+fn times(given: &mut Fields, count: u32, duration: Duration) -> Result<Times, ScenarioError> {
     let mut field = "start";
     let together = given.field(application::begins_together);
     let (starts, earliest) = match given.take(|flow| &mut flow.starts) {
@@ -408,7 +420,29 @@ fn times(
             format!("{} is not after the start, {earliest}", stop.unwrap_or_default()),
         ));
     }
-    Ok((starts, stop.map_or(Time::NEVER, |stop| Time::ZERO + stop)))
+    let stop = stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
+    Ok(Times { starts, stop, stops: stops(given, count, earliest)? })
+}
+
+/// When single flows of a group of `count` stop, the first of which begins at `earliest`.
+fn stops(
+    given: &mut Fields,
+    count: u32,
+    earliest: Duration,
+) -> Result<Vec<Duration>, ScenarioError> {
+    if given.field(|flow| application::begins_together(flow) || flow.web.is_some()) {
+        return Ok(Vec::new());
+    }
+    let stops = given.take(|flow| &mut flow.stops).unwrap_or_default();
+    if stops.len() > count as usize {
+        let message = format!("{} times for {count} flows; give one for each at most", stops.len());
+        return Err(given.error("stops", message));
+    }
+    if let Some(stop) = stops.iter().find(|stop| **stop <= earliest) {
+        let message = format!("{stop} is not after the start, {earliest}");
+        return Err(given.error("stops", message));
+    }
+    Ok(stops)
 }
 
 /// Datagrams of `bytes` on the wire.
@@ -450,6 +484,7 @@ fn datagrams(
 pub(crate) fn why_not(field: &str, network: &Network) -> Option<String> {
     let why = match field {
         "start" | "start_spread" => "starts says it already; leave one of them out",
+        "stops" => "its flows stop together; give stop",
         _ => network.why_not(field)?,
     };
     Some(why.to_owned())

@@ -93,7 +93,7 @@ pub fn real_flows(
                 ecn: said.fields.ecn == Some(true),
                 single,
                 start: flow.start(index, random.uniform()),
-                stop: flow.stop,
+                stop: flow.stops_at(index),
                 delay: attachment.base_rtt.scale(0.5),
             });
         }

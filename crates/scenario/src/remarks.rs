@@ -101,11 +101,13 @@ impl Group<'_> {
         if self.flows.iter().any(sends) {
             return None;
         }
-        let over = |flow: &FlowResult| {
+        let over = |(index, flow): (usize, &FlowResult)| {
             let ended = flow.summary.finished.filter(|_| self.settings.is_finite());
-            flow.summary.started.is_some() && ended.unwrap_or(self.settings.stop) < Time::NEVER
+            let stop = self.settings.stops_at(index);
+            flow.summary.started.is_some() && ended.unwrap_or(stop) < Time::NEVER
         };
-        let why = if self.flows.iter().any(over) { ": it was over before that" } else { "" };
+        let why =
+            if self.flows.iter().enumerate().any(over) { ": it was over before that" } else { "" };
         Some(format!("nothing was sent in the measured time{why}"))
     }
 
@@ -171,12 +173,12 @@ impl Group<'_> {
         let begins = Time::ZERO + checked.warmup;
         let ends = Time::ZERO + checked.duration;
         let slack = (checked.duration - checked.warmup).scale(PART);
-        let of_part = |flow: &&FlowResult| {
+        let of_part = |(index, flow): &(usize, &FlowResult)| {
             let is_late = flow.summary.started.is_none_or(|started| started > begins + slack);
             let end = flow.summary.finished.filter(|_| self.settings.is_finite());
-            is_late || end.unwrap_or(ends).min(self.settings.stop) + slack < ends
+            is_late || end.unwrap_or(ends).min(self.settings.stops_at(*index)) + slack < ends
         };
-        let part = self.flows.iter().filter(of_part).count();
+        let part = self.flows.iter().enumerate().filter(of_part).count();
         (part > 0 && !self.serves()).then(|| {
             let who = if self.flows.len() == 1 {
                 "it was".to_owned()

@@ -256,6 +256,16 @@ pub(crate) fn gather(checked: &Checked, simulation: &Simulation, seed: u64) -> R
     assemble(checked, seed, observed)
 }
 
+/// What numbers of a run that is under way should be read with; `checked` is of what has been seen.
+pub(crate) fn remarks(checked: &Checked, simulation: &Simulation) -> Vec<Warning> {
+    let flows = (0..checked.flow_count() as usize).map(|flow| simulation.flow(flow));
+    let flows = flow_results(checked, flows);
+    let links = checked.links.iter().enumerate();
+    let links = links.map(|(number, link)| link_result(number, link, simulation.link(number)));
+    let links: Vec<LinkResult> = links.collect();
+    remarks::find(checked, &flows, &links, bottleneck(&links))
+}
+
 /// What `observed` says of a run of `checked` under `seed`.
 pub fn assemble(
     checked: &Checked,

@@ -19,6 +19,7 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("start_spread", "\"0s\"", ""),
     ("starts", "[\"700ms\"]", ""),
     ("stop", "\"1s\"", ""),
+    ("stops", "[\"1s\"]", ""),
     ("size", "\"50kB\"", ""),
     ("app", "{ rate = \"1Mbps\" }", ""),
     ("app", "{ rate = \"1Mbps\", on = \"100ms\", off = \"300ms\" }", ""),
@@ -137,7 +138,7 @@ fn repeats_the_default(cc: &str, option: &str, value: &str) -> bool {
         }
         "pacing" => cc.starts_with("etcp") && value == "\"exponential\"",
         // No queue says how much room there is, so all that may leave has left by then.
-        "stop" => cc.starts_with("gwa-rate"),
+        "stop" | "stops" => cc.starts_with("gwa-rate"),
         // At 10 Mbps its bursts of at most 250 µs are one packet, whatever is asked for.
         "quantum" => cc.starts_with("prague"),
         _ => false,

@@ -1,7 +1,7 @@
 //! A run that a page looks at and changes while it goes.
 
 use crate::rows::{self, Rows};
-use crate::told::{read, told};
+use crate::told::{placed, read, told};
 use crate::wrong;
 use narrows_scenario::{Running, Scenario, ScenarioError};
 use narrows_units::{Duration, Time};
@@ -115,9 +115,15 @@ impl Run {
         self.running.join(group).map(|at| at.to_string()).map_err(wrong)
     }
 
-    /// Lets the flows of a group leave; returns from when on. Fails with JSON of place and message.
-    pub fn leave(&mut self, group: usize) -> Result<String, JsValue> {
-        self.running.leave(group).map(|at| at.to_string()).map_err(wrong)
+    /// Lets the last `count` flows of a group leave; returns from when on. Fails with JSON of place
+    /// and message.
+    pub fn leave(&mut self, group: usize, count: u32) -> Result<String, JsValue> {
+        self.running.leave(group, count).map(|at| at.to_string()).map_err(wrong)
+    }
+
+    /// What numbers of the run so far should be read with, as JSON: a list of place and message.
+    pub fn remarks(&mut self) -> String {
+        placed(&self.running.remarks()).to_string()
     }
 
     /// What the scenario is that makes this run, as [`crate::check`] says it.

@@ -1,7 +1,7 @@
 //! What a checked scenario is, in words and numbers.
 
 use crate::wrong;
-use narrows_scenario::{Checked, CheckedLink, Scenario, ScenarioError};
+use narrows_scenario::{Checked, CheckedLink, Scenario, ScenarioError, Warning};
 use narrows_units::Buffer;
 use serde_json::{Value, json};
 use wasm_bindgen::JsValue;
@@ -11,6 +11,11 @@ use wasm_bindgen::prelude::wasm_bindgen;
 pub(crate) fn read(text: &str) -> Result<Scenario, ScenarioError> {
     let is_json = text.trim_start().starts_with('{');
     if is_json { Scenario::from_json(text) } else { Scenario::from_toml(text) }
+}
+
+/// Warnings or remarks: each with its place and message.
+pub(crate) fn placed(warnings: &[Warning]) -> Value {
+    warnings.iter().map(|it| json!({ "place": it.place, "message": it.message })).collect()
 }
 
 /// What the scenario in `text`, TOML or JSON, is: JSON with its TOML, its links, its groups of
@@ -33,10 +38,6 @@ pub(crate) fn told(scenario: &Scenario, checked: &Checked) -> Value {
             "reverse": group.reverse, "packet": group.packet.bytes.count(),
         })
     });
-    let warnings = checked
-        .warnings
-        .iter()
-        .map(|warning| json!({ "place": warning.place, "message": warning.message }));
     json!({
         "toml": scenario.to_toml(),
         "fields": fields,
@@ -46,7 +47,7 @@ pub(crate) fn told(scenario: &Scenario, checked: &Checked) -> Value {
         "groups": groups.collect::<Vec<_>>(),
         "sampled": checked.sampled(),
         "flows": checked.flow_count(),
-        "warnings": warnings.collect::<Vec<_>>(),
+        "warnings": placed(&checked.warnings),
     })
 }
 

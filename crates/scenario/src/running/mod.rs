@@ -12,7 +12,7 @@ use crate::build;
 use crate::error::RunError;
 use crate::scenario::{Change, Flow};
 use crate::traces::Traces;
-use crate::{Checked, Scenario, ScenarioError};
+use crate::{Checked, Scenario, ScenarioError, Warning, results};
 use narrows_router::Discipline;
 use narrows_sim::{Ahead, Glimpse, LinkSettings, Network, Tap, Varying};
 use narrows_units::{Duration, Time};
@@ -64,7 +64,8 @@ impl Running {
             return Err(ScenarioError::new("row", "0s is no interval; try \"20ms\""));
         }
         let (network, seed) = (network(&checked, row)?, checked.seed);
-        let stepped = Stepped::of(checked, seed, network, Ahead::Plain)?;
+        // Who looks on sees it from the start.
+        let stepped = Stepped::of(checked, seed, network, Duration::ZERO, Ahead::Plain)?;
         let (due, before) = (Time::ZERO + row, Vec::new());
         let (moments, watched) = (Vec::new(), None);
         Ok(Self { scenario, stepped, row, due, moments, watched, before })
@@ -95,6 +96,16 @@ impl Running {
     /// The moments that have not been taken yet.
     pub fn take_moments(&mut self) -> Vec<Moment> {
         std::mem::take(&mut self.moments)
+    }
+
+    /// What numbers of the run so far should be read with.
+    pub fn remarks(&mut self) -> Vec<Warning> {
+        let Stepped { checked, simulation } = &mut self.stepped;
+        simulation.look();
+        let so_far = simulation.now().since(Time::ZERO);
+        let mut seen = checked.clone();
+        (seen.duration, seen.warmup) = (so_far, Duration::ZERO);
+        results::remarks(&seen, simulation)
     }
 
     /// Asks the law of a flow for its own quantities at each moment from now on; of none if there
@@ -158,27 +169,44 @@ impl Running {
         Ok(at)
     }
 
-    /// The flows of group number `group` offer nothing more; returns from when on, which is written
-    /// as the group's `stop`. Fails if there is no such group, or if it has stopped.
-    pub fn leave(&mut self, group: usize) -> Result<Duration, ScenarioError> {
+    /// The last `count` flows of group number `group` that are still there offer nothing more, or
+    /// all of them if there are no more; returns from when on, which is written as the group's
+    /// `stop`, or into its `stops`. Fails if there is no such group, if nobody of it is left, or if
+    /// its flows cannot stop one by one.
+    pub fn leave(&mut self, group: usize, count: u32) -> Result<Duration, ScenarioError> {
         self.goes_on()?;
         let at = just_after(self.now());
         let wrong = |message: &str| ScenarioError::new(format!("flows[{group}].stop"), message);
         let mut scenario = self.scenario.clone();
-        let Some(flow) = scenario.flows.get_mut(group) else {
+        let (Some(flow), Some(now)) =
+            (scenario.flows.get_mut(group), self.stepped.checked.flows.get(group))
+        else {
             return Err(wrong("there is no such group"));
         };
-        if flow.stop.is_some_and(|stop| stop <= at) {
+        let stops_at = |index: &u32| now.stops_at(*index as usize);
+        let there: Vec<u32> =
+            (0..now.count).rev().filter(|index| stops_at(index) > Time::ZERO + at).collect();
+        if there.is_empty() {
             return Err(wrong("the group has stopped"));
         }
-        flow.stop = Some(at);
+        let leaving = &there[..there.len().min(count as usize)];
+        if leaving.len() == there.len() {
+            flow.stop = Some(at);
+        } else {
+            let stops = flow.stops.get_or_insert_default();
+            for index in leaving {
+                let place = (now.count - 1 - index) as usize;
+                stops.resize(stops.len().max(place + 1), at);
+                stops[place] = at;
+            }
+        }
         let next = Checked::new(scenario.clone())?;
         if next.flows[group].arriving.is_some() {
             return Err(wrong("transfers arrive to the end; give stop at the start"));
         }
         let first: u32 = next.flows[..group].iter().map(|group| group.count).sum();
-        for flow in first..first + next.flows[group].count {
-            self.stepped.simulation.leave(flow, Time::ZERO + at);
+        for index in leaving {
+            self.stepped.simulation.leave(first + index, Time::ZERO + at);
         }
         (self.scenario, self.stepped.checked) = (scenario, next);
         Ok(at)

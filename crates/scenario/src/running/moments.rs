@@ -72,9 +72,14 @@ impl Running {
     pub(super) fn note(&mut self) {
         self.stepped.simulation.look();
         let row = (self.due.picos() / self.row.picos()) as usize - 1;
-        let glimpses: Vec<Glimpse> = (0..self.stepped.checked.flow_count() as usize)
-            .map(|flow| self.stepped.simulation.glimpse(flow))
-            .collect();
+        let groups = self.stepped.checked.flows.iter();
+        let stops = groups.flat_map(|it| (0..it.count as usize).map(|index| it.stops_at(index)));
+        let glimpse = |(flow, stop): (usize, Time)| {
+            let seen = self.stepped.simulation.glimpse(flow);
+            // What somebody who has left would send is nothing to anybody.
+            if stop > self.due { seen } else { Glimpse { window: f64::NAN, rtt: f64::NAN, ..seen } }
+        };
+        let glimpses: Vec<Glimpse> = stops.enumerate().map(glimpse).collect();
         let groups = self.groups(&glimpses);
         let mut flows = Vec::new();
         let mut first = 0;

@@ -56,18 +56,20 @@ impl Stepped {
         refuse_stacks(&checked)?;
         let built = build::network(&checked, seed, &mut Traces::none(&checked));
         let network = built.map_err(|error| ScenarioError::new("", error))?;
-        Self::of(checked, seed, network, Ahead::Answers)
+        let warmup = checked.warmup;
+        Self::of(checked, seed, network, warmup, Ahead::Answers)
     }
 
-    /// Begins a run of `network`, which is that of `checked`; `ahead` says who is in the present
-    /// while it stands still.
+    /// Begins a run of `network`, which is that of `checked`, measured from `warmup` on; `ahead`
+    /// says who is in the present while it stands still.
     pub(super) fn of(
         checked: Checked,
         seed: u64,
         network: Network,
+        warmup: Duration,
         ahead: Ahead,
     ) -> Result<Self, ScenarioError> {
-        let Checked { duration, warmup, .. } = checked;
+        let duration = checked.duration;
         let settings = RunSettings { seed, duration, warmup, ahead };
         let simulation = Simulation::new(network, settings).map_err(not_connected)?;
         Ok(Self { checked, simulation })

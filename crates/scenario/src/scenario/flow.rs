@@ -86,6 +86,8 @@ fields! {
         starts: Vec<Duration> => Tcp Quic Etcp Stack Kernel,
         /// When it offers no more.
         stop: Duration => Tcp Quic Etcp Stack Kernel,
+        /// Exact stops, the last of the `count` flows first; those without one go on, or to `stop`.
+        stops: Vec<Duration> => Tcp Quic Etcp Stack Kernel,
         /// Payload to send; endless unless given.
         size: Bytes => Tcp Quic Etcp Stack Kernel,
         /// An application that makes its data at a rate of its own, now and then in silence; the
@@ -270,6 +272,7 @@ impl Flow {
         }
         self.reverse.take_if(|reverse| !*reverse);
         self.starts.take_if(|starts| starts.is_empty());
+        self.stops.take_if(|stops| stops.is_empty());
     }
 }
 

@@ -77,9 +77,15 @@ fn groups_leave_once_and_the_end_is_the_end() {
     let mut running = running("buffer = \"20p\"", "count = 3").expect("it runs");
     running.run_until(Time::ZERO + Duration::from_millis(1000)).expect("all flows are there");
     let say = |error: narrows_scenario::ScenarioError| error.to_string();
-    assert_eq!(running.leave(1).map_err(say), Err("flows[1].stop: there is no such group".into()));
-    assert!(running.leave(0).is_ok());
-    assert_eq!(running.leave(0).map_err(say), Err("flows[0].stop: the group has stopped".into()));
+    assert_eq!(
+        running.leave(1, 9).map_err(say),
+        Err("flows[1].stop: there is no such group".into())
+    );
+    assert!(running.leave(0, 9).is_ok());
+    assert_eq!(
+        running.leave(0, 9).map_err(say),
+        Err("flows[0].stop: the group has stopped".into())
+    );
     running.run_until(Time::ZERO + Duration::from_millis(9000)).expect("all flows are there");
     let change = serde_json::from_str("{\"at\": \"0s\", \"buffer\": \"5p\"}").expect("a change");
     let over = "duration: the run of 5s is over; give more, and begin anew";

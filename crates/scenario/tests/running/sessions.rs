@@ -66,7 +66,7 @@ fn examples_do_not_mind_being_open_and_looked_at() {
 enum Deed {
     Change(&'static str),
     Join(&'static str),
-    Leave(usize),
+    Leave(usize, u32),
 }
 
 fn deeds() -> impl Strategy<Value = Vec<(u64, Deed)>> {
@@ -96,7 +96,7 @@ fn deeds() -> impl Strategy<Value = Vec<(u64, Deed)>> {
     let deed = prop_oneof![
         5 => prop::sample::select(changes.to_vec()).prop_map(Deed::Change),
         2 => prop::sample::select(groups.to_vec()).prop_map(Deed::Join),
-        1 => (0usize..4).prop_map(Deed::Leave),
+        2 => (0usize..4, 1u32..7).prop_map(|(group, count)| Deed::Leave(group, count)),
     ];
     prop::collection::vec((1u64..900_000, deed), 1..11)
 }
@@ -117,6 +117,32 @@ fn anything() -> impl Strategy<Value = Scenario> {
             }
             Scenario::from_toml(&text).expect("a scenario")
         })
+}
+
+#[test]
+fn flows_of_a_group_leave_one_by_one() {
+    let text = "duration = \"5s\"\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nbuffer = \"20p\"\n\
+                [[flows]]\ncount = 4\nstops = [\"4s\"]\n";
+    let (mut running, history) = open(&Scenario::from_toml(text).expect("a scenario"));
+    let at = |millis| Time::ZERO + Duration::from_millis(millis);
+    running.run_until(at(1000)).expect("all flows are there");
+    running.leave(0, 1).expect("four are there");
+    assert!(running.scenario().to_toml().contains("stops = [\"1.000001s\"]"));
+    running.run_until(at(2000)).expect("all flows are there");
+    running.leave(0, 2).expect("three are there");
+    let stops = "stops = [\"1.000001s\", \"2.000001s\", \"2.000001s\"]";
+    assert!(running.scenario().to_toml().contains(stops));
+    running.run_until(at(3000)).expect("all flows are there");
+    running.take_moments();
+    running.run_until(at(3900)).expect("all flows are there");
+    for moment in running.take_moments() {
+        let delivered: Vec<u64> = moment.flows.iter().map(|flow| flow.delivered).collect();
+        assert!(delivered[0] > 0 && delivered[1..] == [0; 3], "{}: {delivered:?}", moment.at);
+    }
+    running.leave(0, 2).expect("one is there");
+    assert!(running.scenario().to_toml().contains("\nstop = \"3.900001s\""), "all have left");
+    running.run_until(at(5000)).expect("all flows are there");
+    assert_eq!(history.so_far().0, from_the_start(running.scenario()));
 }
 
 /// What a file says of later times stays where it is.
@@ -154,7 +180,7 @@ proptest! {
             let done_at = match deed {
                 Deed::Change(fields) => running.change("bottleneck", change(fields)),
                 Deed::Join(fields) => running.join(flow(fields)),
-                Deed::Leave(group) => running.leave(*group),
+                Deed::Leave(group, count) => running.leave(*group, *count),
             };
             if let Ok(at) = done_at {
                 done += 1;
