@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks conformance package cross wheel test-wheel general playground responses docs test-web test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks conformance package api cross wheel test-wheel general playground responses docs test-web bench-web test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built .venv/.papers
 
@@ -93,6 +93,10 @@ test-web: playground
 		node --test --test-concurrency=1 --test-reporter=dot test/*.test.mjs; \
 	else echo "left out the tests of the playground: there is no node" >&2; fi
 
+# The page against its budgets of time and memory; a minute and a half.
+bench-web: playground
+	cd web && node bench.mjs
+
 # Senders, receivers and links that have the general way only do what is kept.
 general:
 	RUSTFLAGS='--cfg general' CARGO_TARGET_DIR=target/general cargo test --release --quiet \
@@ -100,9 +104,15 @@ general:
 
 # What a stack's own tests take from a registry, as it would be published; minutes.
 LAB := $(CORE) trace scenario hosts conform lab
-# All crates but the extension of Python and the page's module, as a registry would build them.
+# All crates but the extension of Python and the page's module, as a registry would build them, with
+# the API that docs/api says.
 package:
+	scripts/api check
 	cargo package --quiet --allow-dirty --workspace --exclude narrows-python --exclude narrows-wasm
+
+# docs/api, the public API of each crate that is published.
+api:
+	scripts/api
 
 # What can be built here for other machines: the simulator for aarch64 and for Windows, and the tests
 # of its core for aarch64 where qemu-aarch64 runs them.

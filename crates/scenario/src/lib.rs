@@ -2,6 +2,30 @@
 //!
 //! One set of serde types and one validation serve TOML files, Python and the browser:
 //! [`Scenario::from_toml`] or [`Scenario::from_json`], then [`Checked::new`], then [`run()`].
+//!
+//! # Examples
+//!
+//! ```
+//! use narrows_scenario::{Checked, Scenario, run};
+//! use std::ops::ControlFlow;
+//!
+//! let text = "
+//!     duration = '10s'
+//!     [dumbbell]
+//!     rate = '20Mbps'
+//!     rtt = '40ms'
+//!     buffer = '1bdp'
+//!     [[flows]]
+//!     cc = 'cubic'
+//!     count = 2
+//! ";
+//! let checked = Checked::new(Scenario::from_toml(text)?)?;
+//! let results = run(&checked, checked.seed, None, |_| ControlFlow::Continue(()));
+//! let results = results.expect("nobody stops it");
+//! assert!(results.bottleneck().summary.utilisation > 0.9);
+//! assert!(results.jain > 0.5);
+//! # Ok::<(), narrows_scenario::ScenarioError>(())
+//! ```
 
 mod application;
 mod arrivals;
