@@ -41,7 +41,13 @@ def written(name: str, file: Path) -> str:
 def played(file: Path) -> str | None:
     """Return the part of the playground's address that is an example; None if it has none."""
     try:
-        return address(Scenario.load(file))
+        scenario = Scenario.load(file)
+        # What the page changes is the bottleneck of a dumbbell.
+        return (
+            address(scenario, summary(file.read_text()))
+            if scenario.fields.get("dumbbell")
+            else None
+        )
     except Error:
         return None
 

@@ -29,14 +29,21 @@ PACKET_BITS = 12_000
 CAPACITY = RATE * RTT / PACKET_BITS
 RATES = [10 ** (-half / 2) for half in range(2, 10)]
 SEEDS = 3
+# What E-TCP's formulas take for the loss above which the bottleneck is kept.
+P0 = 0.01
 # Losses in a run, as far as it may last so long, in seconds.
 LOSSES, SHORTEST, LONGEST = 100, 30, 300
+# They have no timestamps of TCP's: packets are answered one by one.
+E_TCP = {"etcp", "etcp-rate", "etcp-sqrt"}
 # Their routers say what they may send.
 TOLD_BY_ROUTERS = {"ba", "gwa", "gwa-rate", "xcp"}
 # They answer to marks; each so many packets is marked.
 MARKED = {"dctcp", "etcp-ecn", "prague"}
 FORMULAS: dict[str, Callable[[Floats], Floats]] = {
     "reno": response.square_root,
+    "aimd": response.square_root,
+    "etcp": lambda p: _above(p, response.etcp),
+    "etcp-sqrt": lambda p: _above(p, response.etcp_sqrt),
     "highspeed": response.highspeed,
     "scalable": response.scalable,
     "ltcp": response.ltcp,
@@ -52,6 +59,15 @@ COLOURS = {
     "grid": ("#040404", "#e3e3de", "#33363a"),
     "law": ("#050505", "#00588c", "#7cc4f5"),
 }
+
+
+def _above(p: Floats, formula: Callable[[Floats], Floats]) -> Floats:
+    """Return E-TCP's window where more is lost than it wants; without a bound below."""
+    # Losses per packet sent; the formulas have them per packet acknowledged.
+    acknowledged = p / (1 - p)
+    found = np.full_like(p, np.inf)
+    found[acknowledged > P0] = formula(acknowledged[acknowledged > P0])
+    return found
 
 
 def measured(law: str) -> pl.DataFrame:
@@ -74,7 +90,8 @@ def measured(law: str) -> pl.DataFrame:
                 if marks
                 else {"loss": f"{rate:.6g}"}
             ),
-            flows=[{"cc": law}],
+            # With them an RTT is known of each packet, without one of each round trip.
+            flows=[{"cc": law} | ({} if law in E_TCP else {"timestamps": True})],
         )
         swept = nw.sweep(scenario, seeds=SEEDS, cache=ROOT / "out/responses")
         sent = swept.flows["throughput"].to_numpy() / PACKET_BITS * RTT
@@ -110,7 +127,7 @@ def drawn(law: str, frame: pl.DataFrame) -> str:
         )  # fmt: skip
         if law != "reno":
             reno = response.square_root(dense)
-            axes.plot(dense, reno, color=of["soft"], lw=1, ls="--", label="Reno, √(3/2p)")
+            axes.plot(dense, reno, color=of["soft"], lw=1, ls="--", label="Reno, √(3/(2p))")
         if law in FORMULAS:
             formula = np.minimum(FORMULAS[law](dense), CAPACITY)
             axes.plot(dense, formula, color=of["law"], lw=1.2, label=f"{law}, by formula")

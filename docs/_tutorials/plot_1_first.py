@@ -41,6 +41,9 @@ found.means("utilisation")
 figure = nw.plot.sweep(found, "buffer", by=["pacing"])
 
 # %%
+# So a tenth of a bandwidth-delay product (42 packets) gives 95 to 97 % of the link, and a third of
+# one nearly all; ten packets give 79 %, and 92 if packets are spaced evenly.
+#
 # The same from a terminal::
 #
 #     narrows compare --rate 100Mbps --rtt 50ms --buffer 10p,0.1bdp,1bdp \

@@ -125,7 +125,9 @@ def run(
         If this machine cannot run a lab.
     """
     if not isinstance(scenario, Scenario):
-        raise Error(f"scenario: {scenario!r} is not a Scenario; try nw.dumbbell(...)")
+        raise Error(
+            f"scenario: {scenario!r} is not a Scenario; try nw.dumbbell(...), or nw.Scenario.load(file)"
+        )
     for place, cc in enumerate(scenario.core.laws):
         if is_file(cc):
             raise ScenarioError(

@@ -20,11 +20,11 @@ __all__ = ["Playground", "address", "play"]
 FOLDER = Path(__file__).parent / "page"
 
 
-def address(scenario: Scenario) -> str:
+def address(scenario: Scenario, title: str = "") -> str:
     """Return the part of a playground's address after which a scenario is there.
 
     It is ``#toml=``, and the text of the TOML file, deflated, in base64url: what the page's *Copy
-    link* gives.
+    link* gives. Its first comment is the page's title.
 
     Examples
     --------
@@ -34,7 +34,8 @@ def address(scenario: Scenario) -> str:
     """
     _refuse(scenario)
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-    packed = packer.compress(scenario.to_toml().encode()) + packer.flush()
+    text = (f"# {title}\n" if title else "") + scenario.to_toml()
+    packed = packer.compress(text.encode()) + packer.flush()
     return "#toml=" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -189,6 +191,8 @@ class Scenario:
         """
         if not isinstance(text, str):
             raise _core.ScenarioError(f"from_toml: {type(text).__name__} is not a text; decode it")
+        if text.endswith(".toml") and "\n" not in text:
+            raise _core.ScenarioError(f"from_toml: {text} is a file; Scenario.load reads it")
         return cls.draft(_core.Scenario(text), {}).valid()
 
     @classmethod
@@ -217,7 +221,7 @@ class Scenario:
         try:
             text = read_text(Path(path), LARGEST)
         except OSError as error:
-            raise _core.ScenarioError(f"{path}: {error}") from None
+            raise _core.ScenarioError(f"{path}: {error.strerror or error}{_hint(path)}") from None
         except UnicodeDecodeError as error:
             made = "of a capture narrows fit makes one"
             raise _core.ScenarioError(f"{path}: is no scenario ({error}); {made}") from None
@@ -225,6 +229,9 @@ class Scenario:
             core = trace_files.beside(_core.Scenario(text), Path(path).parent)
             return cls.draft(core, {}).valid()
         except _core.ScenarioError as error:
+            if re.search('unknown field "(product|zipped|function|scenario)"', str(error)):
+                message = f"is a sweep; narrows sweep {path} runs it"
+                raise _core.ScenarioError(f"{path}: {message}") from None
             raise _core.ScenarioError(f"{path}: {error}") from None
 
     def with_(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> Scenario:
@@ -393,3 +400,15 @@ def _plain(value: Any) -> Any:
     raise _core.ScenarioError(
         f'{value!r} is not a number, text, list or table; quantities are text, like "20p"'
     )
+
+
+def _hint(path: str | os.PathLike[str]) -> str:
+    """Return what to do about a file that is not there, if an example has its name."""
+    name = Path(path).as_posix().removeprefix("examples/").removesuffix(".toml")
+    home = resources.files("narrows") / "examples"
+    if Path(path).exists() or not name or name.startswith(("/", ".")):
+        return ""
+    if not (home / f"{name}.toml").is_file():
+        return ""
+    file = f"my/{Path(name).name}.toml"
+    return f"; it is an example: narrows examples {name} --copy my writes {file}"

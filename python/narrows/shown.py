@@ -250,20 +250,30 @@ def label_of(group: dict[str, Any]) -> str:
     return str(group["name"] or group["cc"])
 
 
+def _stops(result: Result) -> list[float | None]:
+    """Return when each flow stops, in seconds; None of those that do not."""
+    found: list[float | None] = []
+    for group, number in enumerate(result.groups["flows"]):
+        fields = result.scenario.fields["flows"][group]
+        # Those of single flows are given from the last one on.
+        own = [*fields.get("stops", []), *[None] * number][:number]
+        all_of_it = fields.get("stop")
+        times = [stop or all_of_it for stop in reversed(own)]
+        found += [_core.seconds("stop", time) if time else None for time in times]
+    return found
+
+
 def _while_sending(result: Result, column: str, flows: Sequence[int]) -> pl.DataFrame:
     """Return flow, time and value of samples between each flow's start and its end."""
     import polars as pl  # noqa: PLC0415
 
-    groups = group_of_flow(result)
-    stops = [result.scenario.fields["flows"][groups[flow]].get("stop") for flow in flows]
+    stops = _stops(result)
     about = result.flows[list(flows)].select(
         "flow",
         "start",
         ends=pl.min_horizontal(
             pl.col("start") + pl.col("completion_time"),
-            pl.Series(
-                [_core.seconds("stop", stop) if stop else None for stop in stops], dtype=pl.Float64
-            ),
+            pl.Series([stops[flow] for flow in flows], dtype=pl.Float64),
         ).fill_null(np.inf),
     )
     return (

@@ -332,6 +332,15 @@ def test_what_a_killed_process_left_behind_is_cleared(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["new"]
 
 
+def test_windows_are_drawn_until_each_flow_stops() -> None:
+    two = {"cc": "cubic", "count": 2, "stops": ["3s"]}
+    scenario = nw.dumbbell("20Mbps", "40ms", "1bdp", duration="6s", sample="20ms")
+    ran = nw.run(scenario.with_({"flows": [two, {"cc": "reno", "stop": "4s"}]}))
+    lines = nw.plot.window(ran).get_lines()
+    ends = [max(cast("list[float]", line.get_xdata())) for line in lines]
+    assert sorted(round(end) for end in ends) == [3, 4, 6]
+
+
 def test_what_laws_show_of_themselves_is_a_table_and_a_plot(result: nw.Result) -> None:
     shown = result.law_series.filter(pl.col("name") == "w_max")
     assert set(result.law_series["name"]) == {"w_max", "w_est"}

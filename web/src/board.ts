@@ -4,7 +4,7 @@ import { element, find, nameOf, sample } from "./controls";
 import type { Memory } from "./memory";
 import { type Numbers, amount, numbers, percent, remark, time } from "./numbers";
 import type { Told, Wrong } from "./protocol";
-import { dumbbell, flows, leaving, text } from "./setup";
+import { dumbbell, text } from "./setup";
 
 /** Numbers are of this many seconds at the most, and rows. */
 const ROWS = 500;
@@ -45,7 +45,7 @@ export class Board {
     };
     // Where queues are several, one behind another does not wait for all.
     const single = /^(|drop-tail|red|pie|codel)(:|$)/.test(text(dumbbell(told.fields)?.["queue"]));
-    const there = (number: number) => told.groups[number]!.count - leaving(flows(told.fields)[number] ?? {});
+    const there = (number: number) => memory.groups[number]?.there || 0;
     const forward = told.groups.reduce((sum, group, number) => sum + (group.reverse ? 0 : there(number)), 0);
     const link = told.links.length > 2 ? ` of ${told.links[0]!.name}` : "";
     find("#totals").replaceChildren(
@@ -59,14 +59,14 @@ export class Board {
       total(
         "Fairness",
         (of) => amount(of.fairness),
-        (of) => `Jain's index, ${of.flows}${of.flows < forward && of === shown ? ` of ${forward}` : ""} flows`,
+        (of) => `Jain's index, ${of.flows}${of.flows < forward && of === shown ? ` of ${forward}` : ""} flow${of.flows === 1 ? "" : "s"}`,
       ),
     );
-    this.cards(shown, told);
+    this.cards(shown, told, memory);
     find("#remark").textContent = remark(memory, told, now, this.remarks);
   }
 
-  private cards(shown: Numbers, told: Told) {
+  private cards(shown: Numbers, told: Told, memory: Memory) {
     const place = find("#groups");
     while (place.childElementCount > told.groups.length) place.lastElementChild!.remove();
     told.groups.forEach((_, number) => {
@@ -81,7 +81,7 @@ export class Board {
       card.setAttribute("aria-pressed", String(this.only === number));
       const { share, loss, rtt } = shown.groups[number] ?? { share: NaN, loss: NaN, rtt: NaN };
       card.replaceChildren(
-        element("b", {}, sample(number), nameOf(told, number)),
+        element("b", {}, sample(number), nameOf(told, number, memory.groups[number]?.there)),
         `${percent(share)} of the link${this.kept?.groups[number] ? `, kept: ${percent(this.kept.groups[number].share)}` : ""}`,
         element("br"),
         element("span", { className: "soft", textContent: `${percent(loss)} lost, RTT ${time(rtt)}` }),

@@ -29,6 +29,8 @@ export interface Flow {
 /** Mean windows and queue of a run that was kept. */
 export interface Kept {
   name: string;
+  /** The row of the run with which it begins. */
+  first: number;
   window: Float64Array;
   queue: Float64Array;
 }
@@ -182,10 +184,9 @@ export class Windows extends Chart {
   protected data(shown: Shown): uPlot.AlignedData {
     this.shown = shown;
     const { memory, kept } = shown;
-    const least = (values: Float64Array) => values.map((value) => (value < 1 ? 1 : value));
-    const means = memory.groups.map((group) => least(group.window.last(memory.shown)));
+    const means = memory.groups.map((group) => gaps(group.window.last(memory.shown), 1));
     const times = memory.times.last(memory.shown);
-    return [times, ...means, kept ? beside(kept.window, times) : new Float64Array(times.length).fill(NaN)];
+    return [times, ...means, kept ? beside(kept, kept.window, memory) : []];
   }
 
   /** Faint lines of flows, one path for each group, and the one that was picked. */
@@ -230,9 +231,18 @@ export class Windows extends Chart {
   }
 }
 
-/** The values of a run that was kept, row by row beside those that are shown. */
-function beside(values: Float64Array, times: Float64Array): Float64Array {
-  return times.map((_, at) => values[at] ?? NaN);
+/** Values as they are drawn: nothing where there is none, and `least` at the least. */
+function gaps(values: Float64Array, least = 0): (number | null)[] {
+  return Array.from(values, (value) => (Number.isNaN(value) ? null : Math.max(least, value)));
+}
+
+/** The values of a run that was kept, at the same times of the run that is shown. */
+function beside(kept: Kept, values: Float64Array, memory: Memory): (number | null)[] {
+  const first = memory.rows - memory.shown - kept.first;
+  return Array.from({ length: memory.shown }, (_, at) => {
+    const value = values[first + at];
+    return value === undefined || Number.isNaN(value) ? null : value;
+  });
 }
 
 export class Queue extends Chart {
@@ -263,7 +273,7 @@ export class Queue extends Chart {
     this.shown = shown;
     const { memory, kept } = shown;
     const [times, queue, limit] = [memory.times, memory.queue, memory.limit].map((it) => it.last(memory.shown));
-    const before = kept ? beside(kept.queue, times!) : new Float64Array(times!.length).fill(NaN);
+    const before = kept ? beside(kept, kept.queue, memory) : [];
     return [times!, queue!, limit!, before];
   }
 

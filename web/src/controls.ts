@@ -1,8 +1,9 @@
 /** The controls: what they show, and what they ask for. */
 
 import { colour, dash } from "./colours";
+import type { Memory } from "./memory";
 import type { Fields, Json, Lists, Told, Wrong } from "./protocol";
-import { PRESETS, asShare, bottleneck, count, detents, dumbbell, flows, latest, leaving, text } from "./setup";
+import { PRESETS, asShare, bottleneck, count, detents, dumbbell, flows, latest, text } from "./setup";
 
 export interface Asks {
   preset(toml: string): void;
@@ -40,11 +41,11 @@ export function sample(group: number): SVGElement {
   return svg;
 }
 
-export const nameOf = (told: Told, group: number): string => {
+/** A group as people see it: `there` of its flows have not left, if that is known. */
+export const nameOf = (told: Told, group: number, there = NaN): string => {
   const { name, cc, count } = told.groups[group]!;
-  const left = leaving(flows(told.fields)[group] ?? {});
-  const there = left > 0 ? `${count - left} of ${count}` : count;
-  return `${name === "" || name === cc ? "" : `${name}: `}${there} × ${cc}`;
+  const many = there < count ? `${there} of ${count}` : count;
+  return `${name === "" || name === cc ? "" : `${name}: `}${many} × ${cc}`;
 };
 
 const slider = find<HTMLInputElement>("#buffer");
@@ -92,7 +93,8 @@ export class Controls {
 
   lists(lists: Lists) {
     const option = ({ name, summary }: { name: string; summary: string }) => element("option", { value: name, label: summary });
-    find("#laws").append(...lists.laws.map(option));
+    const reno = ["newreno", "sack"].map((name) => ({ name, summary: "Reno's law over this recovery" }));
+    find("#laws").append(...[...lists.laws, ...reno].map(option));
     find("#queues").append(...lists.queues.map(option));
   }
 
@@ -160,6 +162,19 @@ export class Controls {
     this.groups(told);
   }
 
+  /** Shows who of each group has not left. */
+  there(memory: Memory) {
+    memory.groups.forEach(({ there }, number) => {
+      const row = find("#flows").children[number];
+      if (row === undefined || Number.isNaN(there)) return;
+      const name = ` ${nameOf(this.told!, number, there)}${there === 0 ? ", gone" : ""}`;
+      const text = row.querySelector("strong")!.lastChild!;
+      if (text.textContent === name) return;
+      text.textContent = name;
+      for (const button of row.querySelectorAll<HTMLButtonElement>("[data-leaves]")) button.disabled = there === 0;
+    });
+  }
+
   /** Sets the slider to a buffer in packets, unless somebody is moving it. */
   buffer(packets: number, rate: number) {
     this.rate = rate;
@@ -200,10 +215,10 @@ export class Controls {
       pacing.value = text(flow["pacing"]) || "none";
       pacing.dataset["place"] = `flows[${number}].pacing`;
       pacing.addEventListener("change", () => this.asks.group(number, "pacing", pacing.value === "none" ? "" : pacing.value));
-      const gone = flow["stop"] !== undefined;
       const button = (name: string, title: string, act: () => void) => {
-        const disabled = (gone && /Leave|−/.test(name)) || dumbbell(told.fields) === null;
+        const disabled = dumbbell(told.fields) === null;
         const made = element("button", { textContent: name, title, disabled });
+        if (/Leave|−/.test(name)) made.dataset["leaves"] = "";
         made.addEventListener("click", act);
         return made;
       };
@@ -212,7 +227,7 @@ export class Controls {
       return element(
         "div",
         { className: "flow" },
-        element("strong", {}, sample(number), ` ${nameOf(told, number)}${gone ? ", gone" : ""}`),
+        element("strong", {}, sample(number), ` ${nameOf(told, number)}`),
         label("Law ↻", law),
         label("Flows ↻", many),
         label("Pacing ↻", pacing),
@@ -241,6 +256,7 @@ export class Controls {
     place.hidden = wrong === null;
     if (wrong === null) return;
     find("#sheet").setAttribute("aria-expanded", "true");
+    place.scrollIntoView({ block: "nearest" });
     place.textContent = wrong.place === "" ? wrong.message : `${wrong.place}: ${wrong.message}`;
     const field = wrong.place.split(".").at(-1)?.replace(/\[\d+\]$/, "") ?? "";
     const named = `[data-live="${CSS.escape(field)}"], [data-again="${CSS.escape(field)}"], [data-place="${CSS.escape(wrong.place)}"]`;

@@ -10,7 +10,7 @@ import { fromHash, toHash } from "./link";
 import { Memory } from "./memory";
 import { amount } from "./numbers";
 import type { Deed, Fields, Told, Wrong } from "./protocol";
-import { DURATION, PRESETS, type Session, bottleneck, flows, question, rowOf, settled, withField, withLink } from "./setup";
+import { DURATION, PRESETS, type Session, bottleneck, changes, flows, question, rowOf, settled, withField, withLink } from "./setup";
 import { Dialog, picture, python } from "./share";
 import { record } from "./stamp";
 
@@ -73,6 +73,8 @@ const engine = new Engine({
     if (!startedWrong) controls.wrong(null);
     startedWrong = false;
     find("#question").textContent = title || "Your own scene";
+    const replays = changes(told.fields);
+    if (replays > 0) say(`What was changed is done again at its time: ${replays} time${replays === 1 ? "" : "s"}.`);
     document.title = `narrows: ${title || "play with a bottleneck"}`;
     address();
   },
@@ -91,9 +93,12 @@ const engine = new Engine({
   changed(message) {
     told = message.told;
     remember(message.by);
+    if (title !== "") find("#question").textContent = `${title} (changed since)`;
     controls.wrong(null);
     memory.grow(told);
+    if (message.by.do === "leave") memory.leave(message.by.group, message.by.count);
     controls.show(told, title);
+    controls.there(memory);
     address();
   },
   wrong({ wrong, what }) {
@@ -187,9 +192,12 @@ function address() {
   clearTimeout(addressing);
   addressing = setTimeout(() => {
     if (told === null) return;
-    void toHash(withoutUsual(told.fields), told.toml).then((hash) => history.replaceState(null, "", hash));
+    void toHash(withoutUsual(told.fields), titled()).then((hash) => history.replaceState(null, "", hash));
   }, 300);
 }
+
+/** The scene as TOML, under its title. */
+const titled = () => (title === "" ? "" : `# ${title}\n`) + told!.toml;
 
 function withoutUsual(fields: Fields): Fields {
   return fields["duration"] === DURATION ? withField(fields, "duration", "") : fields;
@@ -248,12 +256,12 @@ find("#keep").addEventListener("click", () => {
     const flows = begun.reduce((sum, group) => sum + group.flows, 0);
     return begun.reduce((sum, group) => sum + group.values[at]! * group.flows, 0) / flows;
   });
-  kept = { name, window: means, queue: memory.queue.last(memory.shown).slice() };
+  kept = { name, first: memory.rows - memory.shown, window: means, queue: memory.queue.last(memory.shown).slice() };
   board.keep();
   say("Kept: its mean window and its queue are grey from now on, and its numbers stand below.");
 });
 find("#copy").addEventListener("click", async () => {
-  const hash = await toHash(withoutUsual(told!.fields), told!.toml);
+  const hash = await toHash(withoutUsual(told!.fields), titled());
   const url = new URL(hash, location.href).href;
   await navigator.clipboard.writeText(url).then(
     () => say("The address is copied: it holds this scene and all that you did."),
@@ -283,6 +291,7 @@ function frame(at: number) {
   const logarithmic = find<HTMLInputElement>("#logarithmic").checked;
   const fresh = memory.rows !== drawn.rows || board.only !== drawn.only || kept !== drawn.kept || picked !== drawn.picked;
   if (!fresh && at - drawn.at < 500) return;
+  if (board.only !== null && picked?.group !== board.only) picked = null;
   // A line that was clicked, or the first of a group that is alone.
   const asked = picked ?? (board.only === null ? null : { group: board.only, flow: 0 });
   if (asked?.group !== watched?.group || asked?.flow !== watched?.flow) watch(asked);
@@ -294,6 +303,7 @@ function frame(at: number) {
     numbersAt = at;
     board.draw(memory, told, now);
     controls.buffer(memory.buffer, memory.rate);
+    controls.there(memory);
     readout();
   }
   drawn = { rows: memory.rows, at, only: board.only, kept, picked };
@@ -305,6 +315,7 @@ let watched: Flow | null = null;
 function watch(asked: Flow | null) {
   watched = asked;
   memory.law.clear();
+  memory.asked = 0;
   const before = told!.groups.slice(0, asked?.group ?? 0).reduce((sum, { count }) => sum + count, 0);
   engine.tell({ do: "watch", flow: asked === null ? -1 : before + asked.flow });
 }
@@ -318,10 +329,13 @@ function readout() {
   const windows = memory.groups.map((group, number) => `${nameOf(told!, number)} ${amount(of(group.window))}`);
   const time = pointed === undefined ? now : of(memory.times);
   find("#readout").textContent = `${time.toFixed(2)} s: mean windows ${windows.join(", ")} packets; queue ${of(memory.queue)} packets`;
-  const law = [...memory.law].map(([name, column]) => `${name} ${amount(of(column))}`);
+  // Before somebody asked, nothing of it is known: then what is known last.
+  const known = (column: { last(count: number): Float64Array }) => (Number.isNaN(of(column)) ? column.last(1)[0]! : of(column));
+  const law = [...memory.law].map(([name, column]) => `${name} ${amount(known(column))}`);
   const { group, flow } = watched ?? { group: 0, flow: 0 };
   const whose = `${told!.groups[group]?.cc ?? ""}, flow ${flow + 1}`;
-  const own = law.length > 0 ? law.join(", ") : "its law has no quantities of its own but the window";
+  const none = memory.asked > 0 ? "its law has no quantities of its own but the window" : "told from the next row on";
+  const own = law.length > 0 ? law.join(", ") : none;
   find("#law").textContent = watched === null ? "Click a line for what its law goes by." : `${whose}: ${own}`;
 }
 

@@ -31,6 +31,8 @@ export class GroupMemory {
   readonly lost = new Column();
   readonly window = new Column();
   readonly rtt = new Column();
+  /** Flows that have not stopped, as of the last row; NaN before the first. */
+  there = NaN;
   /** Of each flow that is shown. */
   readonly windows: Column[] = [];
   readonly arrivals: Column[] = [];
@@ -51,6 +53,8 @@ export class Memory {
   readonly limit = new Column();
   readonly groups: GroupMemory[] = [];
   readonly law = new Map<string, Column>();
+  /** Rows since its law is asked. */
+  asked = 0;
   rows = 0;
 
   constructor(readonly row: number) {}
@@ -74,10 +78,17 @@ export class Memory {
     while (this.groups.length < told.groups.length) this.groups.push(new GroupMemory());
   }
 
+  /** So many flows of a group leave now. */
+  leave(group: number, count: number) {
+    const of = this.groups[group]!;
+    of.there = Math.max(0, of.there - count);
+  }
+
   /** Adds rows of a run that is as `told` says. */
   add(rows: Rows, told: Told) {
     this.grow(told);
     const flows = told.sampled.reduce((sum, count) => sum + count, 0);
+    for (const name of rows.lawNames) if (!this.law.has(name)) this.law.set(name, new Column());
     for (let row = 0; row < rows.times.length; row++) {
       this.times.push(rows.times[row]!);
       this.addLink(rows.links, row * told.links.length * LINK_COLUMNS);
@@ -88,8 +99,8 @@ export class Memory {
         column.push(place < 0 ? NaN : rows.law[row * rows.lawNames.length + place]!);
       }
       this.rows++;
+      this.asked++;
     }
-    for (const name of rows.lawNames) if (!this.law.has(name)) this.law.set(name, new Column());
   }
 
   private addLink(links: Float32Array, at: number) {
@@ -113,6 +124,7 @@ export class Memory {
       group.lost.push(of(GROUP.lost));
       group.window.push(of(GROUP.window));
       group.rtt.push(of(GROUP.rtt));
+      group.there = of(GROUP.there);
     });
   }
 

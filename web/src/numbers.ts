@@ -1,5 +1,6 @@
 /** Numbers of what is shown: utilisation, loss, delay, fairness, and each group's part. */
 
+import { nameOf } from "./controls";
 import { type Memory, sum } from "./memory";
 import type { Told, Wrong } from "./protocol";
 
@@ -55,7 +56,8 @@ export function numbers(memory: Memory, told: Told, rows: number): Numbers {
   const squares = active.reduce((total, value) => total + value * value, 0);
   const total = active.reduce((all, value) => all + value, 0);
   return {
-    utilisation: departed / capacity,
+    // What left at a rate of before is more than the rate of now could.
+    utilisation: Math.min(1, departed / capacity),
     loss: arrivals > 0 ? sum(memory.drops.last(count)) / arrivals : 0,
     delay: { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) },
     queue: mean(queues),
@@ -84,13 +86,15 @@ export function remark(memory: Memory, told: Told, now: number, remarks: Wrong[]
       const name = told.groups[number]!.cc.toUpperCase();
       const times = Math.round(largest / middle);
       return (
-        `One flow of ${name} holds a window of ${Math.round(largest)} packets, ${times} times the middle one: it left ` +
-        "slow start late, and such differences last for tens of seconds. That is the law, not a fault of the picture."
+        `One flow of ${name} holds a window of ${Math.round(largest)} packets, ${times} times the middle one: so it is ` +
+        "where one leaves slow start late, or losses spare it, and such differences last for tens of seconds."
       );
     }
   }
-  const warning = told.warnings[0] ?? remarks[0];
-  return warning ? `${warning.place}: ${warning.message}.` : "";
+  const named = (place: string) =>
+    place.replace(/flows\[(\d+)\]/g, (_, number: string) => nameOf(told, Number(number))).replace(/^flows$/, "All flows");
+  const said = [...told.warnings, ...remarks].map(({ place, message }) => `${named(place)}: ${message}.`);
+  return said.slice(0, 2).join(" ");
 }
 
 const digits = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });

@@ -77,8 +77,8 @@ export interface Rows {
 }
 
 /** Columns of a group and of a link, as the simulator has them. */
-export const GROUP = { delivered: 0, fresh: 1, sent: 2, lost: 3, window: 4, least: 5, largest: 6, rtt: 7 } as const;
-export const GROUP_COLUMNS = 8;
+export const GROUP = { delivered: 0, fresh: 1, sent: 2, lost: 3, window: 4, least: 5, largest: 6, rtt: 7, there: 8 } as const;
+export const GROUP_COLUMNS = 9;
 export const LINK = { queue: 0, arrivals: 1, drops: 2, marks: 3, departed: 4, rate: 5, limit: 6 } as const;
 export const LINK_COLUMNS = 7;
 

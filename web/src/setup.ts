@@ -49,9 +49,8 @@ export function flows(fields: Fields): Fields[] {
   return Array.isArray(given) ? given.filter(isFields) : [];
 }
 
-/** How many flows a group has, and how many of them have been told when to leave one by one. */
+/** How many flows a group has. */
 export const count = (flow: Fields): number => Number(flow["count"] ?? 1);
-export const leaving = (flow: Fields): number => (Array.isArray(flow["stops"]) ? flow["stops"].length : 0);
 
 /** A share as people write it: a file may say 1e-3 for 0.1%. */
 export function asShare(text: string): string {
@@ -79,6 +78,13 @@ export function latest(fields: Fields): Fields {
   return changes.reduce((now, change) => ({ ...now, ...change }), { ...link });
 }
 
+/** How often a scenario changes, and flows join and leave. */
+export function changes(fields: Fields): number {
+  const link = dumbbell(fields)?.["changes"];
+  const many = (value: Json | undefined) => (Array.isArray(value) ? value.length : value === undefined ? 0 : 1);
+  return flows(fields).reduce((sum, flow) => sum + many(flow["start"]) + many(flow["stop"]) + many(flow["stops"]), many(link));
+}
+
 /** What has been done since a run began. */
 export interface Session {
   /** What it began with. */
@@ -93,11 +99,15 @@ export interface Session {
 /** A scenario that begins with what has been done; `edit` changes groups by their numbers before. */
 export function settled(session: Session, edit: (group: Fields, number: number) => Fields = (group) => group): Fields {
   const { begun, link, joined, left } = session;
-  const stay = (group: Fields, number: number) => count(group) - (left.get(number) ?? 0);
   const groups = [...flows(begun), ...joined].flatMap((group, number) => {
     const edited = edit(group, number);
-    if (!left.has(number)) return [edited];
-    return stay(group, number) > 0 ? [{ ...withField(edited, "stops", ""), count: stay(group, number) }] : [];
+    const gone = left.get(number);
+    if (gone === undefined) return [edited];
+    // Who says how many there are means all of them.
+    const stay = count(edited) === count(group) ? count(group) - gone : count(edited);
+    // The last ones left, whose stops are given first.
+    const stops = Array.isArray(edited["stops"]) ? edited["stops"].slice(gone) : [];
+    return stay > 0 ? [{ ...withField(edited, "stops", stops.length > 0 ? stops : ""), count: stay }] : [];
   });
   const given = dumbbell(begun);
   const next: Fields = { ...begun, flows: groups.length > 0 ? groups : flows(begun).map(edit) };

@@ -114,7 +114,7 @@ test("rows do not depend on slices, and all have one length", () => {
       run.advance(slice);
       const rows = run.times().length;
       assert.equal(run.windows().length, rows * 5);
-      assert.equal(run.groups().length, rows * 2 * 8);
+      assert.equal(run.groups().length, rows * 2 * 9);
       for (const name of Object.keys(seen)) seen[name].push(...run[name]());
     }
     return seen;

@@ -25,5 +25,5 @@ mod wire;
 pub use check::{Check, Group, Verdict, Word};
 pub use checks::{all, chosen};
 pub use subject::{Profile, Subject, Transport};
-pub use trial::{Row, SEED, conform, conform_on, observe};
-pub use wire::{Packet, Wire};
+pub use trial::{NotRun, RealPath, Row, SEED, conform, conform_on, conform_real, observe};
+pub use wire::{Packet, RealPackets, Wire};

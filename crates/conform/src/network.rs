@@ -57,6 +57,8 @@ pub(crate) struct Stimulus {
     back: Vec<Value>,
     /// What else is said of the bottleneck and of the way back.
     of_links: [Map<String, Value>; 2],
+    /// When the base RTT is another, and which, in seconds.
+    rtt_later: Option<(f64, f64)>,
     offers: Vec<Value>,
     pub ecn: bool,
     size: Option<String>,
@@ -78,6 +80,7 @@ impl Stimulus {
             forward: Vec::new(),
             back: Vec::new(),
             of_links: Default::default(),
+            rtt_later: None,
             offers: Vec::new(),
             ecn: false,
             size: None,
@@ -208,7 +211,8 @@ impl Stimulus {
     /// From `at` on the base RTT is `rtt` seconds, half of what is more each way.
     pub fn rtt_from(self, at: f64, rtt: f64) -> Self {
         let delay = time(middle(rtt));
-        self.change(BOTTLENECK, at, "delay", delay.clone()).change(BACK, at, "delay", delay)
+        let changed = Self { rtt_later: Some((at, rtt)), ..self };
+        changed.change(BOTTLENECK, at, "delay", delay.clone()).change(BACK, at, "delay", delay)
     }
 
     /// From `at` on larger packets than `most` bytes are dropped.
@@ -327,6 +331,54 @@ impl Stimulus {
         .to_string()
     }
 }
+
+impl Stimulus {
+    /// The scenario in which a kernel's congestion control meets it over a real path, as JSON: a
+    /// dumbbell, whose hosts have no links of their own, and segments that leave one by one.
+    pub fn dumbbell(&self, subject: &Subject) -> String {
+        let Network { rate, rtt, buffer } = self.network;
+        let mut there = json!({
+            "rate": format!("{rate}bps"), "rtt": time(rtt), "buffer": buffer.unwrap_or(ENDLESS),
+        });
+        let mut back = json!({});
+        for (way, script) in [(&mut there, &self.forward), (&mut back, &self.back)] {
+            if !script.is_empty() {
+                way["script"] = json!(script);
+            }
+        }
+        for (way, others) in [&mut there, &mut back].into_iter().zip(&self.of_links) {
+            for (field, value) in others {
+                way[field] = value.clone();
+            }
+        }
+        if let Some(rtt) = self.rtt_later {
+            there["changes"] = json!([{ "at": time(rtt.0), "rtt": time(rtt.1) }]);
+            back = json!({});
+        }
+        if back != json!({}) {
+            there["reverse"] = back;
+        }
+        let mut flow = json!({ "cc": subject.kernel(), "quantum": 1, "start_spread": "0s" });
+        for (field, value) in &subject.fields {
+            flow[field] = value.clone();
+        }
+        if !self.offers.is_empty() {
+            flow["offers"] = json!(self.offers);
+        }
+        flow["size"] = json!(self.size);
+        if self.ecn {
+            flow["ecn"] = json!(true);
+        }
+        json!({
+            "duration": time(self.until), "warmup": "0s", "sample": "0s", "dumbbell": there,
+            "flows": [flow],
+        })
+        .to_string()
+    }
+}
+
+/// A buffer that never overflows.
+const ENDLESS: &str = "1000000p";
 
 /// The one-way delay of the links between those of the hosts, in seconds.
 fn middle(rtt: f64) -> f64 {

@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+/// Before the name of a congestion control of this machine's kernel.
+const KERNEL: &str = "kernel:";
+
 /// What a controller is to be: what must hold of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
@@ -46,6 +49,10 @@ impl Profile {
     fn of(cc: &str) -> Self {
         let (first, rest) = cc.split_once(':').unwrap_or((cc, ""));
         let law = |text: &str| text.split(['+', ':']).next().unwrap_or_default().to_owned();
+        // Linux's is version 1.
+        if (first, rest) == ("kernel", "bbr") {
+            return Self::Bbr1;
+        }
         let own = Self::named(&law(first)).ok();
         own.or_else(|| Self::named(&law(rest)).ok()).unwrap_or(Self::Any)
     }
@@ -142,6 +149,19 @@ impl Subject {
     pub fn over(mut self, transport: Transport) -> Self {
         self.transport = transport;
         self
+    }
+
+    /// The congestion control's name in this machine's kernel; `None` of what is simulated.
+    pub fn of_kernel(&self) -> Option<&str> {
+        self.cc.strip_prefix(KERNEL)
+    }
+
+    /// The name by which a lab calls it.
+    pub(crate) fn kernel(&self) -> &str {
+        match self.of_kernel().unwrap_or(&self.cc) {
+            "bbr" => "bbr1",
+            name => name,
+        }
     }
 
     /// Its flow, as a scenario has it.

@@ -3,7 +3,7 @@
 use crate::check::{Check, Stop, Verdict};
 use crate::network::Stimulus;
 use crate::subject::Subject;
-use crate::wire::{Watching, Wire};
+use crate::wire::{RealPackets, Seen, Watching, Wire};
 use narrows_scenario::{Checked, Own, Scenario, run_tapped};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -42,24 +42,69 @@ impl Row {
 /// The seed of all runs: chance decides nothing but a stack's own keys.
 pub const SEED: u64 = 1;
 
-type Ran = Result<Arc<Wire>, String>;
+type Ran = Result<Arc<Wire>, NotRun>;
+
+/// Why a scenario of a check was not run.
+#[derive(Clone, Debug)]
+pub enum NotRun {
+    /// It is not for such a path or flow.
+    Refused(String),
+    /// Something went wrong.
+    Failed(String),
+}
+
+impl From<NotRun> for Stop {
+    fn from(error: NotRun) -> Self {
+        match error {
+            NotRun::Refused(why) => Self::NotAsked(why),
+            NotRun::Failed(why) => Self::Failed(why),
+        }
+    }
+}
 
 /// What has been run, by scenario.
 #[derive(Default)]
 struct Runs(Mutex<BTreeMap<String, Arc<OnceLock<Ran>>>>);
 
+/// Runs a scenario over a real path, and returns what was seen.
+pub type RealPath<'a> = dyn Fn(&str) -> Result<RealPackets, NotRun> + Sync + 'a;
+
+/// Where a subject meets what checks ask for.
+#[derive(Clone, Copy)]
+enum Over<'a> {
+    /// In a simulation, whose flows may use these laws and stacks.
+    Simulated(&'a Own),
+    /// On a path in real time.
+    Real(&'a RealPath<'a>),
+}
+
 /// One check of one subject.
 pub(crate) struct Trial<'a> {
     pub subject: &'a Subject,
-    own: &'a Own,
+    over: Over<'a>,
     runs: &'a Runs,
     scenarios: Vec<String>,
 }
 
 impl Trial<'_> {
+    fn scenario(&self, stimulus: &Stimulus) -> String {
+        match self.over {
+            Over::Simulated(_) => stimulus.scenario(self.subject),
+            Over::Real(_) => stimulus.dumbbell(self.subject),
+        }
+    }
+
+    /// What is on the wire when `scenario` is run over a path of `rtt` seconds.
+    fn observe(&self, scenario: &str, rtt: f64) -> Ran {
+        match self.over {
+            Over::Simulated(own) => observe(scenario, rtt, own).map_err(NotRun::Failed),
+            Over::Real(path) => Ok(Arc::new(Seen::of(path(scenario)?).wire(rtt))),
+        }
+    }
+
     /// What is on the wire when the subject meets `stimulus`.
     pub fn run(&mut self, stimulus: &Stimulus) -> Result<Arc<Wire>, Stop> {
-        let scenario = stimulus.scenario(self.subject);
+        let scenario = self.scenario(stimulus);
         self.scenarios.retain(|it| *it != scenario);
         self.scenarios.push(scenario.clone());
         self.observed(stimulus, &scenario)
@@ -67,7 +112,7 @@ impl Trial<'_> {
 
     /// The same of a run that another is compared with.
     pub fn reference(&mut self, stimulus: &Stimulus) -> Result<Arc<Wire>, Stop> {
-        let scenario = stimulus.scenario(self.subject);
+        let scenario = self.scenario(stimulus);
         if !self.scenarios.contains(&scenario) {
             self.scenarios.insert(0, scenario.clone());
         }
@@ -80,19 +125,23 @@ impl Trial<'_> {
             Arc::clone(runs.entry(scenario.to_owned()).or_default())
         };
         let rtt = stimulus.network.rtt;
-        let ran = slot.get_or_init(|| observe(scenario, rtt, self.own)).clone();
+        let ran = slot.get_or_init(|| self.observe(scenario, rtt)).clone();
         ran.map_err(|error| {
             // What is said of a flow that has not a field names it.
-            let lacks = stimulus.asks().find(|(field, _)| error.contains(field));
-            lacks.map_or(Stop::Failed(error), |(_, why)| Stop::NotAsked(why.to_owned()))
+            let (NotRun::Refused(said) | NotRun::Failed(said)) = &error;
+            let lacks = stimulus.asks().find(|(field, _)| said.contains(field));
+            lacks.map_or_else(|| error.into(), |(_, why)| Stop::NotAsked(why.to_owned()))
         })
     }
 
     /// The same, and what a second run of it shows.
     pub fn run_twice(&mut self, stimulus: &Stimulus) -> Result<(Arc<Wire>, Arc<Wire>), Stop> {
+        if let Over::Real(_) = self.over {
+            return Err(Stop::NotAsked("real time is never twice the same".to_owned()));
+        }
         let first = self.run(stimulus)?;
-        let scenario = stimulus.scenario(self.subject);
-        let second = observe(&scenario, stimulus.network.rtt, self.own).map_err(Stop::Failed)?;
+        let scenario = self.scenario(stimulus);
+        let second = self.observe(&scenario, stimulus.network.rtt)?;
         Ok((first, second))
     }
 }
@@ -125,19 +174,42 @@ pub fn conform_on(
     own: &Own,
     checks: &[&'static Check],
 ) -> Result<Vec<Row>, String> {
+    tried(threads, subject, Over::Simulated(own), checks)
+}
+
+/// The same of a congestion control of this machine's kernel, over a path in real time, one stimulus
+/// after the other.
+pub fn conform_real(
+    subject: &Subject,
+    path: &RealPath<'_>,
+    checks: &[&'static Check],
+) -> Result<Vec<Row>, String> {
+    tried(1, subject, Over::Real(path), checks)
+}
+
+fn tried(
+    threads: usize,
+    subject: &Subject,
+    over: Over<'_>,
+    checks: &[&'static Check],
+) -> Result<Vec<Row>, String> {
     let (runs, next) = (Runs::default(), AtomicUsize::new(0));
     let rows: Vec<OnceLock<Result<Row, String>>> = checks.iter().map(|_| OnceLock::new()).collect();
     let work = || {
         while let Some(place) =
             Some(next.fetch_add(1, Ordering::Relaxed)).filter(|it| *it < rows.len())
         {
-            let trial = Trial { subject, own, runs: &runs, scenarios: Vec::new() };
+            let trial = Trial { subject, over, runs: &runs, scenarios: Vec::new() };
             let _ = rows[place].set(row(checks[place], trial));
         }
     };
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, checks.len().max(1)) {
-            let joining: Vec<_> = own.stacks.iter().map(|stack| stack.joining()).collect();
+            let stacks = match over {
+                Over::Simulated(own) => &own.stacks[..],
+                Over::Real(_) => &[],
+            };
+            let joining: Vec<_> = stacks.iter().map(|stack| stack.joining()).collect();
             scope.spawn(|| {
                 joining.into_iter().for_each(|join| join());
                 work();

@@ -46,6 +46,15 @@ pub struct Wire {
     flight: Vec<(f64, f64)>,
 }
 
+/// What a real path saw of one connection: each packet there and back, as it was sent; nothing is
+/// said of when its sender could know.
+pub struct RealPackets {
+    /// Those of the sender.
+    pub there: Vec<Packet>,
+    /// Those of the receiver.
+    pub back: Vec<Packet>,
+}
+
 /// The places of links in a check's network.
 const SENDER: u32 = 0;
 const RECEIVER: u32 = 2;
@@ -121,6 +130,19 @@ impl Seen {
                     self.packets[place].lost = true;
                 }
             }
+        }
+    }
+
+    /// The same from packets that somebody else saw, in the order in which they were sent.
+    pub fn of(seen: RealPackets) -> Self {
+        let RealPackets { there, back } = seen;
+        let is_data = |packet: &&Packet| packet.bytes >= LEAST;
+        let acks = back.iter().map(|packet| [packet.sent, packet.arrived]);
+        Self {
+            departures: there.iter().map(|packet| packet.sent).collect(),
+            packets: there.iter().filter(is_data).copied().collect(),
+            acks: acks.collect(),
+            ..Self::default()
         }
     }
 

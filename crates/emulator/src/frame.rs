@@ -16,6 +16,8 @@ pub(crate) const ANY_FLOWS: u32 = 1 << 16;
 pub(crate) struct Frame {
     /// All of it.
     pub bytes: Vec<u8>,
+    /// Which it is of those that came.
+    pub number: usize,
     flow: u32,
     request: Request,
 }
@@ -47,21 +49,35 @@ impl Frame {
     }
 
     fn new(bytes: &[u8], flow: u32) -> Self {
-        Self { bytes: bytes.to_vec(), flow, request: Request::Nothing }
+        Self { bytes: bytes.to_vec(), number: 0, flow, request: Request::Nothing }
     }
 }
 
-/// True if a packet carries something: more than the header of TCP, or that of UDP.
-fn has_payload(bytes: &[u8]) -> bool {
+/// Bytes of the headers of IPv4, and of TCP or UDP behind it.
+fn headers(bytes: &[u8]) -> usize {
     let header = usize::from(bytes[0] & 0x0f) * 4;
     let transport = match bytes[9] {
         6 => bytes.get(header + 12).map_or(0, |byte| usize::from(byte >> 4) * 4),
         _ => 8,
     };
-    bytes.len() > header + transport
+    header + transport
+}
+
+/// True if a packet carries something: more than the header of TCP, or that of UDP.
+fn has_payload(bytes: &[u8]) -> bool {
+    bytes.len() > headers(bytes)
 }
 
 impl Frame {
+    /// TCP's sequence number behind its payload; `None` without payload, and if it is not TCP.
+    pub fn ends_at(&self) -> Option<u32> {
+        let header = usize::from(self.bytes[0] & 0x0f) * 4;
+        let payload = self.bytes.len().checked_sub(headers(&self.bytes)).filter(|it| *it > 0)?;
+        let word = self.bytes.get(header + 4..header + 8).filter(|_| self.bytes[9] == 6)?;
+        let first = u32::from_be_bytes(word.try_into().ok()?);
+        Some(first.wrapping_add(payload as u32))
+    }
+
     /// Sets the two ECN bits, and brings the header's checksum up to date.
     fn set_ecn(&mut self, ecn: Ecn) {
         let word =

@@ -8,7 +8,7 @@ use crate::namespace::{Device, MOST_BUFFER, Namespace, SMALL_BUFFER};
 use crate::port::Port;
 use crate::samples::Samples;
 use crate::window::Rooms;
-use crate::wire::{Seen, Told, Wire};
+use crate::wire::{Crossed, Seen, Told, Wire};
 use narrows_router::Discipline;
 use narrows_router::queues::GwaSettings;
 use narrows_router::service::Steps;
@@ -126,6 +126,8 @@ pub struct Measured {
     pub lateness: Lateness,
     /// Why it is not to be believed, if it is not.
     pub doubt: Option<String>,
+    /// Each packet there and back, as they came, if they were to be written down.
+    pub crossed: [Vec<Crossed>; 2],
 }
 
 /// Runs `scenario` over this machine's TCP in real time; `watch` is shown the share done, and may
@@ -135,6 +137,21 @@ pub fn lab(
     scenario: &Scenario,
     checked: &Checked,
     seed: u64,
+    watch: impl FnMut(f64) -> ControlFlow<()>,
+) -> Result<Measured, LabError> {
+    measured(scenario, checked, seed, false, watch)
+}
+
+/// The same, and each packet is written down.
+pub fn lab_logged(scenario: &Scenario, checked: &Checked, seed: u64) -> Result<Measured, LabError> {
+    measured(scenario, checked, seed, true, |_| ControlFlow::Continue(()))
+}
+
+fn measured(
+    scenario: &Scenario,
+    checked: &Checked,
+    seed: u64,
+    logs: bool,
     watch: impl FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Measured, LabError> {
     let loaded = loaded()?;
@@ -149,7 +166,8 @@ pub fn lab(
         let message = "a lab has one bottleneck and a way back";
         return Err(LabError::Scenario(ScenarioError::new("dumbbell", message)));
     };
-    let ways = [wire(checked, there, &flows, seed, 0), wire(checked, back, &flows, seed, 1)];
+    let way = |link, way| Wire { logs, ..wire(checked, link, &flows, seed, way) };
+    let ways = [way(there, 0), way(back, 1)];
     let laws = Laws::load(&flows).map_err(LabError::Scenario)?;
     let is_paced = laws.of_flows().iter().any(|law| law.is_paced);
     let device = Device {
@@ -169,7 +187,8 @@ pub fn lab(
         senders: &senders,
         receivers: &receivers,
     };
-    let (seen, samples) = path.run(ways, watch)?;
+    let (mut seen, samples) = path.run(ways, watch)?;
+    let crossed = [0, 1].map(|way: usize| std::mem::take(&mut seen[way].crossed));
     let lateness = Lateness::of(&seen, checked.duration);
     let rtt = flows.iter().map(|flow| 2.0 * flow.delay.seconds()).fold(f64::INFINITY, f64::min);
     let observed = samples.observed(&seen);
@@ -180,7 +199,7 @@ pub fn lab(
         let rest = if results.warnings.is_empty() { "" } else { "\n" };
         results.warnings = format!("not valid: {doubt}{rest}{}", results.warnings);
     }
-    Ok(Measured { results, lateness, doubt })
+    Ok(Measured { results, lateness, doubt, crossed })
 }
 
 fn wire(checked: &Checked, link: &CheckedLink, flows: &[RealFlow], seed: u64, way: u64) -> Wire {
@@ -191,6 +210,7 @@ fn wire(checked: &Checked, link: &CheckedLink, flows: &[RealFlow], seed: u64, wa
         port: Port::new(settings, narrows_sim::Measured { from, to }, seed ^ way),
         delays: flows.iter().map(|flow| flow.delay.saturating_sub(own)).collect(),
         sample: checked.sample.unwrap_or(Duration::ZERO),
+        logs: false,
     }
 }
 

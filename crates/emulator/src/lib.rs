@@ -34,7 +34,8 @@ mod wire;
 
 pub use diag::{Known, connections};
 pub use doctor::{Check, doctor};
-pub use lab::{LabError, Lateness, Measured, lab};
+pub use lab::{LabError, Lateness, Measured, lab, lab_logged};
 pub use port::Port;
 pub use standing::{Between, Standing, Way, become_root, enter, stand};
 pub use timing::{HostTiming, measure_host};
+pub use wire::Crossed;

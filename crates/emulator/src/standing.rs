@@ -176,6 +176,7 @@ fn wire(link: &CheckedLink, delay: Duration, seed: u64, way: u64) -> Wire {
         port: Port::new(settings, measured, seed ^ way),
         delays: vec![delay.saturating_sub(own); ANY_FLOWS as usize],
         sample: Duration::ZERO,
+        logs: false,
     }
 }
 

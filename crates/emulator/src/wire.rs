@@ -7,6 +7,7 @@ use crate::port::{Counts, Departed, Port};
 use crate::sys;
 use crate::window::{Rewriter, Rooms};
 use narrows_router::Packet;
+use narrows_signal::Ecn;
 use narrows_sim::{Histogram, LinkSummary};
 use narrows_units::{Bytes, Duration, Time};
 use std::cmp::Reverse;
@@ -51,6 +52,8 @@ pub(crate) struct Wire {
     pub delays: Vec<Duration>,
     /// How often the queue is looked at; never if zero.
     pub sample: Duration,
+    /// Whether each packet is written down.
+    pub logs: bool,
 }
 
 /// What the two directions tell each other.
@@ -62,6 +65,56 @@ pub(crate) enum Told<'a> {
     Room(&'a Rooms),
     /// … and the other lowers windows to it in packets of this size.
     Windows(&'a Rooms, Bytes),
+}
+
+/// A packet that came to a direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crossed {
+    /// When it came.
+    pub came: Time,
+    /// When it reached the other end; never if it was lost on the way.
+    pub arrived: Time,
+    /// Bytes on the wire.
+    pub bytes: u32,
+    /// Its ECN bits as it came.
+    pub ecn: Ecn,
+    /// Whether it was marked on the way.
+    pub marked: bool,
+    /// Whether all of its payload, which is TCP's, had come before.
+    pub repeats: bool,
+}
+
+/// What a direction writes down of each packet.
+#[derive(Default)]
+struct Log {
+    crossed: Vec<Crossed>,
+    /// TCP's sequence number behind all that has come.
+    newest: Option<u32>,
+}
+
+impl Log {
+    /// A packet comes; returns its number.
+    fn came(&mut self, at: Time, frame: &Frame) -> usize {
+        let ends = frame.ends_at();
+        // Sequence numbers go round.
+        let is_older = |(end, newest): (u32, u32)| newest.wrapping_sub(end) < 1 << 31;
+        let repeats = ends.zip(self.newest).is_some_and(is_older);
+        if !repeats {
+            self.newest = ends.or(self.newest);
+        }
+        let (bytes, ecn) = (frame.bytes(), frame.ecn());
+        let never = Time::NEVER;
+        self.crossed.push(Crossed { came: at, arrived: never, bytes, ecn, marked: false, repeats });
+        self.crossed.len() - 1
+    }
+
+    /// It has passed, and will arrive at `at`; of one that comes twice the first counts.
+    fn passed(&mut self, at: Time, frame: &Frame) {
+        if let Some(crossed) = self.crossed.get_mut(frame.number) {
+            crossed.marked |= crossed.ecn != Ecn::Marked && frame.ecn() == Ecn::Marked;
+            crossed.arrived = crossed.arrived.min(at);
+        }
+    }
 }
 
 /// What a direction saw.
@@ -78,6 +131,8 @@ pub(crate) struct Seen {
     pub strange: u64,
     /// The port's counters at each sample.
     pub samples: Vec<Counts>,
+    /// Each packet, as they came, if they were to be written down.
+    pub crossed: Vec<Crossed>,
 }
 
 /// Packets on their way to the other end, by when they arrive.
@@ -105,7 +160,7 @@ impl Wire {
             Told::Windows(rooms, packet) => Some(Rewriter::new(rooms, packet)),
             _ => None,
         };
-        let mut seen = Progress::default();
+        let mut seen = Progress { log: self.logs.then(Log::default), ..Progress::default() };
         let (mut buffer, mut arrived) = (vec![0; LONGEST], Vec::with_capacity(BATCH));
         let (mut out, mut under_way) = (Departed::new(), BinaryHeap::new());
         while !span.is_over() {
@@ -141,14 +196,18 @@ impl Wire {
                 packets if is_late && packets > 0 => (due, woken.since(due).picos() / packets),
                 _ => (clock.now(), 0),
             };
-            for (place, frame) in arrived.drain(..).enumerate() {
+            for (place, mut frame) in arrived.drain(..).enumerate() {
                 let at = first + Duration::from_picos(step * place as u64);
+                if let Some(log) = &mut seen.log {
+                    frame.number = log.came(at, &frame);
+                }
                 self.port.arrive(at, frame, &mut out);
             }
         }
-        let Progress { late, stalls, strange, samples, .. } = seen;
+        let Progress { late, stalls, strange, samples, log, .. } = seen;
         let (link, drops) = self.port.finish();
-        Ok(Seen { link, drops, late, stalls, strange, samples })
+        let crossed = log.unwrap_or_default().crossed;
+        Ok(Seen { link, drops, late, stalls, strange, samples, crossed })
     }
 
     /// Reads what has come, so many packets at most.
@@ -213,6 +272,9 @@ impl Wire {
             let flow = frame.flow() as usize;
             let at = passed + self.delays[flow];
             seen.number += 1;
+            if let Some(log) = &mut seen.log {
+                log.passed(at, &frame);
+            }
             let bytes = frame.bytes;
             under_way.push(Reverse(Arriving { at, number: seen.number, flow, bytes }));
         }
@@ -229,6 +291,7 @@ struct Progress {
     sampled: Time,
     told: Time,
     number: u64,
+    log: Option<Log>,
 }
 
 /// Writes what has arrived by `now`.

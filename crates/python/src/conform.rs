@@ -3,7 +3,15 @@
 use crate::error::Failed;
 use crate::failure;
 use crate::scenario::{Own, own_of};
-use narrows_conform::{self as conform, Check, Packet, Row, Subject, Transport};
+use narrows_conform::{
+    self as conform, Check, NotRun, Packet, RealPackets, Row, Subject, Transport,
+};
+#[cfg(target_os = "linux")]
+use narrows_emulator::{Crossed, LabError};
+#[cfg(target_os = "linux")]
+use narrows_scenario::{Checked, ScenarioError};
+#[cfg(target_os = "linux")]
+use narrows_units::Time;
 use pyo3::prelude::*;
 
 /// Id, name, group, word, source, what is asked.
@@ -72,7 +80,10 @@ pub(crate) fn conform_rows(
     let checks = conform::chosen(only).map_err(|error| wrong(format!("--only: {error}")))?;
     let own = own_of(own);
     failure::forget();
-    let rows = py.detach(|| conform::conform(&subject, &own, &checks));
+    let rows = py.detach(|| match subject.of_kernel() {
+        Some(_) => conform::conform_real(&subject, &real_packets, &checks),
+        None => conform::conform(&subject, &own, &checks),
+    });
     if let Some(error) = failure::take() {
         return Err(error);
     }
@@ -80,6 +91,58 @@ pub(crate) fn conform_rows(
         (row.check.id, row.verdict.as_str(), row.number, row.seen, row.bound, row.scenarios)
     };
     Ok(rows.map_err(wrong)?.into_iter().map(line).collect())
+}
+
+/// How often a run that is not to be believed is done again.
+#[cfg(target_os = "linux")]
+const TRIES: usize = 3;
+
+/// What a real path saw of this machine's kernel in a scenario of a check.
+#[cfg(target_os = "linux")]
+fn real_packets(scenario: &str) -> Result<RealPackets, NotRun> {
+    let refused = |error: ScenarioError| {
+        let said = error.to_string();
+        // That there is no such congestion control is of all checks.
+        if error.place().ends_with(".cc") { NotRun::Failed(said) } else { NotRun::Refused(said) }
+    };
+    let parsed = narrows_scenario::Scenario::from_json(scenario).map_err(refused)?;
+    let checked = Checked::new(parsed.clone()).map_err(refused)?;
+    let mut doubt = String::new();
+    for _ in 0..TRIES {
+        let measured = narrows_emulator::lab_logged(&parsed, &checked, conform::SEED);
+        let measured = measured.map_err(|error| match error {
+            LabError::Scenario(error) => refused(error),
+            other => NotRun::Failed(other.to_string()),
+        })?;
+        match measured.doubt {
+            None => {
+                let [there, back] = measured.crossed.map(|way| way.iter().map(real).collect());
+                return Ok(RealPackets { there, back });
+            }
+            Some(why) => doubt = why,
+        }
+    }
+    Err(NotRun::Failed(format!("not valid, {TRIES} times: {doubt}")))
+}
+
+#[cfg(target_os = "linux")]
+fn real(crossed: &Crossed) -> Packet {
+    let is_lost = crossed.arrived == Time::NEVER;
+    Packet {
+        sent: crossed.came.seconds(),
+        bytes: crossed.bytes,
+        ecn: crossed.ecn,
+        repeats: crossed.repeats,
+        arrived: if is_lost { f64::INFINITY } else { crossed.arrived.seconds() },
+        marked: crossed.marked,
+        lost: is_lost,
+        settled: f64::INFINITY,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn real_packets(_: &str) -> Result<RealPackets, NotRun> {
+    Err(NotRun::Failed("a kernel is judged on Linux only".to_owned()))
 }
 
 /// Run a scenario of a check again, and return what is on the wire.

@@ -186,7 +186,7 @@ mod on_linux {
         if let Some(error) = raised {
             return Err(Failed::Python(error));
         }
-        let Measured { results, lateness, doubt } = measured.map_err(failed)?;
+        let Measured { results, lateness, doubt, .. } = measured.map_err(failed)?;
         let Lateness { p50, p99, p999, stalls, stalled, strange } = lateness;
         let run = Run::new(results, start.elapsed().as_secs_f64());
         Ok((run, (p50, p99, p999, stalls, stalled, strange), doubt))

@@ -420,15 +420,17 @@ fn times(given: &mut Fields, count: u32, duration: Duration) -> Result<Times, Sc
             format!("{} is not after the start, {earliest}", stop.unwrap_or_default()),
         ));
     }
+    let stops = stops(given, (count, duration), &starts, stop)?;
     let stop = stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
-    Ok(Times { starts, stop, stops: stops(given, count, earliest)? })
+    Ok(Times { starts, stop, stops })
 }
 
-/// When single flows of a group of `count` stop, the first of which begins at `earliest`.
+/// When single flows of a group of `count` stop, in a run of `duration`; all of them do at `stop`.
 fn stops(
     given: &mut Fields,
-    count: u32,
-    earliest: Duration,
+    (count, duration): (u32, Duration),
+    starts: &Starts,
+    stop: Option<Duration>,
 ) -> Result<Vec<Duration>, ScenarioError> {
     if given.field(|flow| application::begins_together(flow) || flow.web.is_some()) {
         return Ok(Vec::new());
@@ -438,9 +440,21 @@ fn stops(
         let message = format!("{} times for {count} flows; give one for each at most", stops.len());
         return Err(given.error("stops", message));
     }
-    if let Some(stop) = stops.iter().find(|stop| **stop <= earliest) {
-        let message = format!("{stop} is not after the start, {earliest}");
-        return Err(given.error("stops", message));
+    for (place, own) in stops.iter().enumerate() {
+        let start = match starts {
+            Starts::Given(starts) => starts[count as usize - 1 - place],
+            Starts::Within { first, .. } => *first,
+        };
+        let message = if *own <= start {
+            format!("{own} is not after the start, {start}")
+        } else if *own >= duration {
+            format!("{own} is past the end of the run, {duration}")
+        } else if let Some(stop) = stop.filter(|stop| own > stop) {
+            format!("{own} is past {stop}, when all have stopped")
+        } else {
+            continue;
+        };
+        return Err(given.error(&format!("stops[{place}]"), message));
     }
     Ok(stops)
 }
@@ -484,7 +498,7 @@ fn datagrams(
 pub(crate) fn why_not(field: &str, network: &Network) -> Option<String> {
     let why = match field {
         "start" | "start_spread" => "starts says it already; leave one of them out",
-        "stops" => "its flows stop together; give stop",
+        "stops" => "its flows do not stop one by one; give stop",
         _ => network.why_not(field)?,
     };
     Some(why.to_owned())

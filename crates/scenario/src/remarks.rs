@@ -41,12 +41,22 @@ struct Group<'a> {
     flows: &'a [FlowResult],
 }
 
+/// What results are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// The measured part of a run.
+    Whole,
+    /// A run that goes on, as far as it has come: what somebody sees there is of less.
+    SoFar,
+}
+
 /// Everything that the results should be read with.
 pub(crate) fn find(
     checked: &Checked,
     flows: &[FlowResult],
     links: &[LinkResult],
     bottleneck: usize,
+    of: Of,
 ) -> Vec<Warning> {
     let mut rest = flows;
     let groups = checked.flows.iter().enumerate().map(|(number, settings)| {
@@ -61,7 +71,8 @@ pub(crate) fn find(
         let looks = if silent.is_some() {
             [silent, None, None]
         } else {
-            [group.receivers_window(), group.repairs(), group.part_of_the_time(checked)]
+            let part = (of == Of::Whole).then(|| group.part_of_the_time(checked)).flatten();
+            [group.receivers_window(), group.repairs(), part]
         };
         let looks = looks.into_iter().chain([group.ended()]);
         let place = format!("flows[{}]", group.number);
@@ -71,7 +82,7 @@ pub(crate) fn find(
     found.extend(never_full(checked, &groups, &links[bottleneck]).or_else(|| {
         // A mark is answered without an epoch.
         let nobody_marks = links.iter().all(|link| link.summary.marks == 0);
-        nobody_marks.then(|| few_epochs(checked, &groups)).flatten()
+        (nobody_marks && of == Of::Whole).then(|| few_epochs(checked, &groups)).flatten()
     }));
     found.extend(waits_elsewhere(links, bottleneck));
     found.extend(waits_at_hosts(&groups, links));

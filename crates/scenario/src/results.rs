@@ -263,7 +263,7 @@ pub(crate) fn remarks(checked: &Checked, simulation: &Simulation) -> Vec<Warning
     let links = checked.links.iter().enumerate();
     let links = links.map(|(number, link)| link_result(number, link, simulation.link(number)));
     let links: Vec<LinkResult> = links.collect();
-    remarks::find(checked, &flows, &links, bottleneck(&links))
+    remarks::find(checked, &flows, &links, bottleneck(&links), remarks::Of::SoFar)
 }
 
 /// What `observed` says of a run of `checked` under `seed`.
@@ -295,7 +295,7 @@ pub fn assemble(
     let groups = groups::gather(checked, &flows, &transfers, &courses);
     let size_classes = groups::by_size(checked, &transfers);
     let queries = groups::queries(checked, &transfers);
-    let remarks = remarks::find(checked, &flows, &links, bottleneck);
+    let remarks = remarks::find(checked, &flows, &links, bottleneck, remarks::Of::Whole);
     let warnings: Vec<_> =
         checked.warnings.iter().chain(&remarks).map(Warning::to_string).collect();
     Results {

@@ -235,6 +235,26 @@ fn what_is_offered_arrives_and_no_more() {
 }
 
 #[test]
+fn stops_that_are_none_are_named() {
+    for (group, says) in [
+        ("stops = [\"0s\"]", "flows[0].stops[0]: 0s is not after the start, 0s"),
+        ("stops = [\"2s\", \"60s\"]", "flows[0].stops[1]: 60s is past the end of the run, 60s"),
+        ("stops = [\"1s\", \"2s\", \"3s\"]", "flows[0].stops: 3 times for 2 flows"),
+        ("stop = \"4s\"\nstops = [\"6s\"]", "flows[0].stops[0]: 6s is past 4s"),
+        ("starts = [\"1s\", \"8s\"]\nstops = [\"3s\"]", "3s is not after the start, 8s"),
+        ("web = { think = \"1s\" }\nstops = [\"3s\"]", "flows[0].stops: its flows do not"),
+    ] {
+        let text = format!(
+            "[dumbbell]\nrate = \"50Mbps\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n\
+             [[flows]]\ncount = 2\n{group}\n"
+        );
+        let error = Scenario::from_toml(&text).and_then(Checked::new).err();
+        let error = error.map(|it| it.to_string()).unwrap_or_default();
+        assert!(error.contains(says), "{group}: {error:?}, not {says}");
+    }
+}
+
+#[test]
 fn offers_that_are_none_are_named() {
     for (offers, says) in [
         ("[]", "flows[0].offers: offers nothing"),

@@ -4,9 +4,10 @@ use narrows_scenario::{GroupMoment, LinkMoment, Moment};
 use narrows_units::Time;
 
 /// What each row says of each group of flows: packets delivered, new ones among them, sent, and
-/// taken for lost in the interval; mean, least and largest window in packets; mean RTT in seconds.
-pub(crate) const GROUP: [&str; 8] =
-    ["delivered", "fresh", "sent", "lost", "window", "least", "largest", "rtt"];
+/// taken for lost in the interval; mean, least and largest window in packets; mean RTT in seconds;
+/// flows that have not stopped.
+pub(crate) const GROUP: [&str; 9] =
+    ["delivered", "fresh", "sent", "lost", "window", "least", "largest", "rtt", "there"];
 
 /// What each row says of each link: packets queued, and packets that arrived, were dropped and were
 /// marked in the interval; bytes that left; its rate in bit/s, and packets that its queue holds.
@@ -58,7 +59,7 @@ fn group(group: &GroupMoment) -> [f32; GROUP.len()] {
     let counts = [group.delivered, group.fresh, group.sent, group.lost].map(|count| count as f32);
     let [delivered, fresh, sent, lost] = counts;
     let [mean, least, largest, rtt] = [mean, least, largest, group.rtt].map(|value| value as f32);
-    [delivered, fresh, sent, lost, mean, least, largest, rtt]
+    [delivered, fresh, sent, lost, mean, least, largest, rtt, group.there as f32]
 }
 
 fn link(link: &LinkMoment) -> [f32; LINK.len()] {

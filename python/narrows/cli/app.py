@@ -46,6 +46,7 @@ COMPLETION = "_NARROWS_COMPLETE"
 app = typer.Typer(
     name="narrows",
     help="A laboratory for congestion control on fast links with small router buffers.",
+    epilog="Begin with narrows demo, narrows play, or narrows examples.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

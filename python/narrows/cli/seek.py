@@ -51,7 +51,7 @@ def seek(
     duration: Annotated[
         str | None, typer.Option(help="Simulated time of a run.  [default: 60s, or the file's]")
     ] = None,
-    budget: Annotated[int, typer.Option(help="How many candidates are tried.", min=1)] = 600,
+    budget: Annotated[int, typer.Option(help="How many candidates are tried; 48 or more.")] = 600,
     count: Annotated[
         int, typer.Option(help="How many cases to print, each of a region of its own.", min=1)
     ] = 1,

@@ -75,6 +75,8 @@ class SweepFile:
     @classmethod
     def _of(cls, given: dict[str, Any], path: Path) -> SweepFile:
         unknown = sorted(given.keys() - FIELDS)
+        if "flows" in unknown or "dumbbell" in unknown:
+            raise SweepError(f"is a scenario; narrows run {path} runs it")
         if unknown:
             raise SweepError(f'unknown field "{unknown[0]}"; known: {", ".join(sorted(FIELDS))}')
         if "scenario" not in given:

@@ -189,9 +189,13 @@ impl Running {
         if there.is_empty() {
             return Err(wrong("the group has stopped"));
         }
+        if count == 0 {
+            return Err(wrong("nobody leaves; say how many do"));
+        }
         let leaving = &there[..there.len().min(count as usize)];
         if leaving.len() == there.len() {
             flow.stop = Some(at);
+            flow.stops.iter_mut().flatten().for_each(|stop| *stop = at.min(*stop));
         } else {
             let stops = flow.stops.get_or_insert_default();
             for index in leaving {

@@ -46,6 +46,8 @@ pub struct GroupMoment {
     pub window: [f64; 3],
     /// Their mean smoothed RTT in seconds.
     pub rtt: f64,
+    /// Flows that have not stopped.
+    pub there: u32,
 }
 
 /// A link at a moment.
@@ -72,15 +74,30 @@ impl Running {
     pub(super) fn note(&mut self) {
         self.stepped.simulation.look();
         let row = (self.due.picos() / self.row.picos()) as usize - 1;
-        let groups = self.stepped.checked.flows.iter();
-        let stops = groups.flat_map(|it| (0..it.count as usize).map(|index| it.stops_at(index)));
-        let glimpse = |(flow, stop): (usize, Time)| {
+        let is_there: Vec<bool> = self
+            .stepped
+            .checked
+            .flows
+            .iter()
+            .flat_map(|it| (0..it.count as usize).map(|index| it.stops_at(index) > self.due))
+            .collect();
+        let glimpse = |(flow, is_there): (usize, &bool)| {
             let seen = self.stepped.simulation.glimpse(flow);
-            // What somebody who has left would send is nothing to anybody.
-            if stop > self.due { seen } else { Glimpse { window: f64::NAN, rtt: f64::NAN, ..seen } }
+            // What somebody would send who has left, or has not come, is nothing to anybody.
+            if *is_there && seen.sender.sent > 0 {
+                seen
+            } else {
+                Glimpse { window: f64::NAN, rtt: f64::NAN, ..seen }
+            }
         };
-        let glimpses: Vec<Glimpse> = stops.enumerate().map(glimpse).collect();
-        let groups = self.groups(&glimpses);
+        let glimpses: Vec<Glimpse> = is_there.iter().enumerate().map(glimpse).collect();
+        let mut groups = self.groups(&glimpses);
+        let mut rest = &is_there[..];
+        for (group, settings) in groups.iter_mut().zip(&self.stepped.checked.flows) {
+            let (own, others) = rest.split_at(settings.count as usize);
+            group.there = own.iter().filter(|is_there| **is_there).count() as u32;
+            rest = others;
+        }
         let mut flows = Vec::new();
         let mut first = 0;
         for (group, sampled) in

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise, product
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 from narrows import _core, tables
 from narrows.cli.work.printing import finish, folder_of, one_form, print_records
 from narrows.comparison import Case, Comparison, decided_by, plan, run_cases, varying
-from narrows.errors import Error
+from narrows.errors import Error, ScenarioError
 from narrows.files import Folder, parquet
 from narrows.law_files import parts_of
 from narrows.made import Made
@@ -67,7 +68,8 @@ class Combinations:
                 own = set.intersection(*(set(decided_by(law)) for law, _ in parts))
                 for pacing in [None] if "pacing" in own else dict.fromkeys(self.pacings):
                     groups = [self._group(law, count, pacing) for law, count in parts]
-                    scenario = Scenario(**fields, dumbbell=network, flows=groups)
+                    with as_options():
+                        scenario = Scenario(**fields, dumbbell=network, flows=groups)
                     said = {"cc": cc, **network, "pacing": "own" if pacing is None else pacing}
                     found.append((said, scenario))
         return found
@@ -94,6 +96,20 @@ class Combinations:
             for law in laws
             if (own := sorted(said & set(decided_by(law))))
         ]
+
+
+@contextmanager
+def as_options() -> Iterator[None]:
+    """Name the option where a scenario that options made is wrong at one of their fields."""
+    try:
+        yield
+    except ScenarioError as error:
+        place, colon, message = str(error).partition(":")
+        named = re.fullmatch(r"(?:dumbbell\.|flows\[\d+\]\.)?(\w+)", place)
+        if not named:
+            raise
+        option = {"packet": "packet-size"}.get(named[1], named[1].replace("_", "-"))
+        raise ScenarioError(f"--{option}{colon}{message}") from None
 
 
 @dataclass(frozen=True)
@@ -246,6 +262,11 @@ def _counted(cc: str) -> tuple[list[tuple[str, int]], int, int]:
 
     Returns also the sum of the counts, and how many laws share the rest.
     """
+    if re.search(r"\.py\b", cc):
+        raise Error(
+            f"--cc: {cc} is a law in Python; narrows arena, score and seek take it, and in "
+            "Python nw.compare(scenario, [Mine])"
+        )
     counted = [re.fullmatch(r"(?:(\d+)\*)?(.+)", part.strip()) for part in parts_of(cc)]
     if not all(counted):
         raise Error(f'--cc: "{cc}" has an empty part; try cubic/bbr or 40*cubic/10*bbr')

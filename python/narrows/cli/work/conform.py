@@ -40,6 +40,8 @@ OUTCOMES = {
     Finding.UNDECIDED: Outcome.SKIPPED,
     Finding.NOT_ASKED: Outcome.SKIPPED,
 }
+# Before the name of a congestion control of this machine's kernel.
+KERNEL = "kernel:"
 KEPT = (Finding.FAILS, Finding.DIFFERS)
 STRICT = {Finding.DIFFERS, Finding.UNDECIDED}
 # Of sentences; rows of numbers are wider.
@@ -207,7 +209,10 @@ def _keep(found: Conformance, below: Path) -> dict[str, Path]:
     """Write a page for each check that is not as asked; return the folders by check."""
     from narrows import report
 
-    kept = {}
+    kept: dict[str, Path] = {}
+    # Real time does not come again.
+    if found.cc.startswith(KERNEL):
+        return kept
     name = "".join(sign if sign.isalnum() else "-" for sign in found.cc)
     for row in found.rows:
         if row.finding not in KEPT or not row.scenarios:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from difflib import get_close_matches
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -63,7 +64,9 @@ def shown(name: str) -> str:
     """
     known = files()
     if name not in known:
-        raise Error(f'examples: no example "{name}"; known: {", ".join(known)}')
+        near = get_close_matches(name, known, n=1)
+        meant = f'did you mean "{near[0]}"? ' if near else ""
+        raise Error(f'examples: no example "{name}"; {meant}narrows examples lists them')
     return known[name].read_text(encoding="utf-8")
 
 
@@ -78,10 +81,18 @@ def copied(folder: Path, name: str | None) -> None:
     if folder.exists() or folder.is_symlink():
         raise Error(f"--copy: {folder} is there; name another folder")
     with resources.as_file(resources.files("narrows") / "examples") as home:
+        has_project = (home / PROJECT).is_dir()
         if name is None:
             shutil.copytree(home, folder, ignore=LEFT_OUT)
-            _settle(folder / PROJECT, home)
-            return say(f"{len(files())} examples and the project {PROJECT} written to {folder}/")
+            if has_project:
+                _settle(folder / PROJECT, home)
+            beside = f" and the project {PROJECT}" if has_project else ""
+            return say(f"{len(files())} examples{beside} written to {folder}/")
+        if name == PROJECT and not has_project:
+            message = (
+                "is a project of Rust's, which the sources of narrows have and a wheel has not"
+            )
+            raise Error(f"examples: {PROJECT} {message}")
         if name == PROJECT:
             shutil.copytree(home / PROJECT, folder, ignore=LEFT_OUT)
             _settle(folder, home)
