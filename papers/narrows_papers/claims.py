@@ -513,5 +513,7 @@ def measured(text: str, paper: str, found: str, why: str = "") -> Claim:
 
 
 def _number(value: float, unit: str) -> str:
+    if math.isnan(value):
+        return "not measured"
     text = f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.4g}"
     return text + (f" {unit}" if unit else "")

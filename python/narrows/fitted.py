@@ -144,7 +144,8 @@ def _buffer(own: Mapping[str, Any], rtt: float, packet: int, sure: list[str]) ->
     # The longest queue is that of the least rate.
     rate = own["rate"]["low" if own.get("rates") else "value"]
     size = max(round(queue * rate / 8 / packet), 2)
-    sure.append("buffer: never seen full; the longest queue seen, or a BDP if that is more")
+    why = "not told, though it was full" if own["loss"] == "congestion" else "never seen full"
+    sure.append(f"buffer: {why}; the longest queue seen, or a BDP if that is more")
     return f"{size}p"
 
 
