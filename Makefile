@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks conformance package api cross wheel test-wheel general playground responses docs test-web bench-web test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks conformance package api cross wheel test-wheel general playground responses docs docs-links test-web bench-web test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built .venv/.papers
 
@@ -85,6 +85,11 @@ docs: playground
 	rm -rf out/site/playground
 	cp -r python/narrows/page out/site/playground
 	cd web && node visit.mjs
+
+# Whether addresses elsewhere that pages name still answer.
+docs-links: playground
+	$(BIN)/pip install --quiet --group docs
+	$(BIN)/sphinx-build --quiet -b linkcheck docs out/links
 
 # The simulator as WebAssembly against the native one, and the page in a real browser.
 test-web: playground

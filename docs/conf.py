@@ -35,6 +35,14 @@ html_static_path = ["_site"]
 html_css_files = ["site.css"]
 myst_heading_anchors = 4
 numpydoc_show_class_members = False
+nitpicky = True
+# Types of others, whose pages are elsewhere; of Rust's; and of fields, which scenario.md has.
+nitpick_ignore_regex = [
+    ("py:class", r"(np|npt|numpy|pl|polars|collections|concurrent|os|pathlib)\..*"),
+    ("py:class", r"Axes|Figure|Ack|Loss|Mark|Run|Table"),
+    ("py:class", r"narrows\.(_core|fields|score|seek)\..*"),
+    ("py:class", r"Cache|Case|Check|Failure|Judgement|Member|Point|narrows\.lab\.Check"),
+]
 sphinx_gallery_conf = {
     "examples_dirs": "_tutorials",
     "gallery_dirs": "tutorials",
@@ -46,8 +54,8 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "write_computation_times": False,
 }
-# Headings of generated pages go from the page to its fields.
-suppress_warnings = ["myst.header", "config.cache"]
+# Headings of generated pages go from the page to its fields; two rooms have a Check.
+suppress_warnings = ["myst.header", "config.cache", "ref.python"]
 
 
 def outside(text: str, page: Path) -> str:

@@ -338,9 +338,8 @@ def compare(
     ['none', 'even', 'own']
     """
     if not isinstance(scenario, Scenario):
-        raise Error(
-            f"scenario: {scenario!r} is not a Scenario; try nw.dumbbell(...), or nw.Scenario.load(file)"
-        )
+        known = "nw.dumbbell(...), or nw.Scenario.load(file)"
+        raise Error(f"scenario: {scenario!r} is not a Scenario; try {known}")
     laws = [] if isinstance(cc, str) else list(cc)
     if not laws or None in laws:
         raise Error(f'cc: {cc!r} is not a list of laws; try ["cubic", "bbr"]')

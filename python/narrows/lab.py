@@ -125,9 +125,8 @@ def run(
         If this machine cannot run a lab.
     """
     if not isinstance(scenario, Scenario):
-        raise Error(
-            f"scenario: {scenario!r} is not a Scenario; try nw.dumbbell(...), or nw.Scenario.load(file)"
-        )
+        known = "nw.dumbbell(...), or nw.Scenario.load(file)"
+        raise Error(f"scenario: {scenario!r} is not a Scenario; try {known}")
     for place, cc in enumerate(scenario.core.laws):
         if is_file(cc):
             raise ScenarioError(

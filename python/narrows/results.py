@@ -316,9 +316,8 @@ def run(
     [0, 1]
     """
     if not isinstance(scenario, Scenario):
-        raise Error(
-            f"scenario: {scenario!r} is not a Scenario; try nw.dumbbell(...), or nw.Scenario.load(file)"
-        )
+        known = "nw.dumbbell(...), or nw.Scenario.load(file)"
+        raise Error(f"scenario: {scenario!r} is not a Scenario; try {known}")
     chosen = scenario.seed if seed is None else int(seed)
     if not 0 <= chosen < 2**64:
         raise Error(f"seed: {chosen} is not from 0 to 2^64 - 1; try 1")

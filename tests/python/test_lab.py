@@ -20,6 +20,7 @@ import pytest
 import narrows as nw
 from binary import Run
 from narrows import kernel, lab
+from narrows.conformance import Finding
 
 pytestmark = pytest.mark.xdist_group("lab")
 
@@ -49,6 +50,19 @@ def needs_laws() -> None:
     for check in lab.doctor():
         if check.name == "laws in the kernel" and not check.is_there:
             pytest.skip(f"left out 1 test of laws in the kernel: {check.told}")
+
+
+def test_the_kernel_is_judged_by_what_is_on_the_wire() -> None:
+    needs_lab()
+    found = nw.conform("kernel:reno", only="U1,U2,X8")
+    rows = {row.check.id: row for row in found.rows}
+    assert rows["X8"].finding is Finding.NOT_ASKED, "real time is never twice the same"
+    if Finding.UNDECIDED in (rows["U1"].finding, rows["U2"].finding):
+        pytest.skip(f"left out 1 test of the lab: {rows['U1'].seen}")
+    assert rows["U1"].number == 10, "RFC 6928"
+    assert rows["U2"].finding is Finding.HOLDS, rows["U2"]
+    with pytest.raises(nw.Error, match="nobody"):
+        nw.conform("kernel:nobody", only="U1")
 
 
 def controls() -> str:

@@ -87,6 +87,11 @@ pub(crate) struct Trial<'a> {
 }
 
 impl Trial<'_> {
+    /// Whether it is tried in real time.
+    pub fn is_real(&self) -> bool {
+        matches!(self.over, Over::Real(_))
+    }
+
     fn scenario(&self, stimulus: &Stimulus) -> String {
         match self.over {
             Over::Simulated(_) => stimulus.scenario(self.subject),
@@ -136,7 +141,7 @@ impl Trial<'_> {
 
     /// The same, and what a second run of it shows.
     pub fn run_twice(&mut self, stimulus: &Stimulus) -> Result<(Arc<Wire>, Arc<Wire>), Stop> {
-        if let Over::Real(_) = self.over {
+        if self.is_real() {
             return Err(Stop::NotAsked("real time is never twice the same".to_owned()));
         }
         let first = self.run(stimulus)?;
@@ -177,8 +182,8 @@ pub fn conform_on(
     tried(threads, subject, Over::Simulated(own), checks)
 }
 
-/// The same of a congestion control of this machine's kernel, over a path in real time, one stimulus
-/// after the other.
+/// The same of a congestion control of this machine's kernel, over a path in real time, one
+/// stimulus after the other.
 pub fn conform_real(
     subject: &Subject,
     path: &RealPath<'_>,

@@ -192,22 +192,33 @@ impl Wire {
             let most = if is_late { usize::MAX } else { BATCH };
             self.read((from, most), &mut buffer, &mut arrived, &mut seen)?;
             // Nobody saw when packets came while the machine stood still: not all at its end.
-            let (first, step) = match arrived.len() as u64 {
+            let when = match arrived.len() as u64 {
                 packets if is_late && packets > 0 => (due, woken.since(due).picos() / packets),
                 _ => (clock.now(), 0),
             };
-            for (place, mut frame) in arrived.drain(..).enumerate() {
-                let at = first + Duration::from_picos(step * place as u64);
-                if let Some(log) = &mut seen.log {
-                    frame.number = log.came(at, &frame);
-                }
-                self.port.arrive(at, frame, &mut out);
-            }
+            self.arrive(&mut arrived, when, &mut seen, &mut out);
         }
         let Progress { late, stalls, strange, samples, log, .. } = seen;
         let (link, drops) = self.port.finish();
         let crossed = log.unwrap_or_default().crossed;
         Ok(Seen { link, drops, late, stalls, strange, samples, crossed })
+    }
+
+    /// Packets come to the port, each so many picoseconds after the one before.
+    fn arrive(
+        &mut self,
+        arrived: &mut Vec<Frame>,
+        (first, step): (Time, u64),
+        seen: &mut Progress,
+        out: &mut Departed<Frame>,
+    ) {
+        for (place, mut frame) in arrived.drain(..).enumerate() {
+            let at = first + Duration::from_picos(step * place as u64);
+            if let Some(log) = &mut seen.log {
+                frame.number = log.came(at, &frame);
+            }
+            self.port.arrive(at, frame, out);
+        }
     }
 
     /// Reads what has come, so many packets at most.
@@ -320,4 +331,42 @@ fn deliver(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// TCP with ten bytes of payload from `sequence` on, or with none.
+    fn frame(sequence: u32, payload: usize) -> Frame {
+        let mut bytes = vec![0; 40 + payload];
+        (bytes[0], bytes[9], bytes[32]) = (0x45, 6, 0x50);
+        bytes[20..24].copy_from_slice(&[0xc0, 0, 0x4e, 0x20]);
+        bytes[24..28].copy_from_slice(&sequence.to_be_bytes());
+        Frame::parse(&bytes).expect("it is TCP")
+    }
+
+    /// A packet repeats if all of it has come; sequence numbers go round at 2^32.
+    #[test]
+    fn what_has_come_before_repeats() {
+        let mut log = Log::default();
+        let sent = [(u32::MAX - 14, 10), (u32::MAX - 4, 10), (5, 10), (5, 0), (u32::MAX - 4, 10)];
+        for (sequence, payload) in sent {
+            log.came(Time::ZERO, &frame(sequence, payload));
+        }
+        let repeats: Vec<bool> = log.crossed.iter().map(|it| it.repeats).collect();
+        assert_eq!(repeats, [false, false, false, false, true]);
+    }
+
+    #[test]
+    fn of_one_that_comes_twice_the_first_counts() {
+        let mut log = Log::default();
+        let mut packet = frame(7, 10);
+        packet.number = log.came(Time::ZERO, &packet);
+        assert_eq!(log.crossed[0].arrived, Time::NEVER, "it may be lost");
+        let at = |millis| Time::ZERO + Duration::from_millis(millis);
+        log.passed(at(20), &packet);
+        log.passed(at(30), &packet);
+        assert_eq!(log.crossed[0].arrived, at(20));
+    }
 }

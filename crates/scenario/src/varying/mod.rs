@@ -33,8 +33,7 @@ pub(crate) struct CheckedVarying {
 
 /// Names of traces that come with narrows begin so.
 const BUILT_IN: &str = "narrows:";
-const MADE_UP_DOWN: &str =
-    include_str!("../../traces/made-up-lte.down");
+const MADE_UP_DOWN: &str = include_str!("../../traces/made-up-lte.down");
 const MADE_UP_UP: &str = include_str!("../../traces/made-up-lte.up");
 
 /// A schedule has no more steps than this.
