@@ -82,7 +82,7 @@ class Claim:
 
 
 # A number that is none, as Python writes it.
-_NOT_MEASURED = re.compile(r"(?<![A-Za-z])(nan|inf)(?![A-Za-z])")
+_NOT_MEASURED = re.compile(r"(?<![A-Za-z])(nan|inf|not measured)(?![A-Za-z])")
 VERDICTS = {True: "holds", False: "differs", None: "not decided"}
 MEASURED = "measured"
 
