@@ -14,17 +14,16 @@ DOCS = Path(__file__).parent
 PLACE = DOCS / "examples"
 COMMANDS = {"sweeps": "narrows sweep", "checks": "narrows check"}
 EXAMPLES = {name: Path(str(file)).resolve() for name, file in files().items()}
+PAGES = {file: PLACE / f"{name.replace('/', '-')}.md" for name, file in EXAMPLES.items()}
 
 
 def page_of(file: Path) -> Path | None:
     """Return the page of an example; None if it has none."""
-    names = [name for name, example in EXAMPLES.items() if example == file.resolve()]
-    return PLACE / f"{names[0].replace('/', '-')}.md" if names else None
+    return PAGES.get(file.resolve())
 
 
-def written(name: str, file: Path) -> str:
-    """Return an example's page."""
-    text = file.read_text()
+def written(name: str, file: Path, text: str) -> str:
+    """Return the page of an example that is `text`."""
     is_python = file.suffix == ".py"
     command = "python" if is_python else COMMANDS.get(name.partition("/")[0], "narrows run")
     parts = [
@@ -33,21 +32,17 @@ def written(name: str, file: Path) -> str:
         f"```sh\nnarrows examples {name} --copy my\n{command} my/{file.name}\n```",
         f"```{'python' if is_python else 'toml'}\n{text}```",
     ]
-    if where := played(file):
+    if where := played(file, summary(text)):
         parts.insert(2, f'<a href="../playground/index.html{where}">Run it in the playground</a>')
     return "\n\n".join(parts) + "\n"
 
 
-def played(file: Path) -> str | None:
+def played(file: Path, title: str) -> str | None:
     """Return the part of the playground's address that is an example; None if it has none."""
     try:
         scenario = Scenario.load(file)
         # What the page changes is the bottleneck of a dumbbell.
-        return (
-            address(scenario, summary(file.read_text()))
-            if scenario.fields.get("dumbbell")
-            else None
-        )
+        return address(scenario, title) if scenario.fields.get("dumbbell") else None
     except Error:
         return None
 
@@ -55,12 +50,11 @@ def played(file: Path) -> str | None:
 def write(app: Any) -> None:
     """Write all pages and the one that lists them, where they have changed."""
     PLACE.mkdir(exist_ok=True)
-    named = {name: PLACE / f"{name.replace('/', '-')}.md" for name in EXAMPLES}
-    pages = {page: written(name, EXAMPLES[name]) for name, page in named.items()}
-    rows = [
-        f"| [{name}]({page.name}) | {summary(EXAMPLES[name].read_text())} |"
-        for name, page in named.items()
-    ]
+    pages, rows = {}, []
+    for name, file in EXAMPLES.items():
+        text, page = file.read_text(), PAGES[file]
+        pages[page] = written(name, file, text)
+        rows.append(f"| [{name}]({page.name}) | {summary(text)} |")
     said = "Files to begin with; `narrows examples` lists them, too."
     toc = "```{toctree}\n:hidden:\n:glob:\n*\n```"
     listed = "\n".join(["| | |", "|---|---|", *rows])

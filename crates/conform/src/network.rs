@@ -210,9 +210,7 @@ impl Stimulus {
 
     /// From `at` on the base RTT is `rtt` seconds, half of what is more each way.
     pub fn rtt_from(self, at: f64, rtt: f64) -> Self {
-        let delay = time(middle(rtt));
-        let changed = Self { rtt_later: Some((at, rtt)), ..self };
-        changed.change(BOTTLENECK, at, "delay", delay.clone()).change(BACK, at, "delay", delay)
+        Self { rtt_later: Some((at, rtt)), ..self }
     }
 
     /// From `at` on larger packets than `most` bytes are dropped.
@@ -298,24 +296,12 @@ impl Stimulus {
         let mut bottleneck = link("bottleneck", "a", "b", rate, middle);
         let mut back = link("back", "b", "a", rate, middle);
         bottleneck["buffer"] = json!(buffer);
-        for (link, script) in [(&mut bottleneck, &self.forward), (&mut back, &self.back)] {
-            if !script.is_empty() {
-                link["script"] = json!(script);
-            }
+        self.ways(&mut bottleneck, &mut back);
+        if let Some((at, rtt)) = self.rtt_later {
+            let later = json!([{ "at": time(at), "delay": time(self::middle(rtt)) }]);
+            (bottleneck["changes"], back["changes"]) = (later.clone(), later);
         }
-        for (link, others) in [&mut bottleneck, &mut back].into_iter().zip(&self.of_links) {
-            for (field, value) in others {
-                link[field] = value.clone();
-            }
-        }
-        let mut flow = subject.flow();
-        if !self.offers.is_empty() {
-            flow["offers"] = json!(self.offers);
-        }
-        flow["size"] = json!(self.size);
-        if self.ecn {
-            flow["ecn"] = json!(true);
-        }
+        let flow = self.offered_by(subject.flow());
         let links = json!([
             link("sender", "sender", "a", ACCESS, ACCESS_DELAY),
             bottleneck,
@@ -330,9 +316,33 @@ impl Stimulus {
         })
         .to_string()
     }
-}
 
-impl Stimulus {
+    /// Says of the ways there and back what happens on them.
+    fn ways(&self, there: &mut Value, back: &mut Value) {
+        for (way, script) in [(&mut *there, &self.forward), (&mut *back, &self.back)] {
+            if !script.is_empty() {
+                way["script"] = json!(script);
+            }
+        }
+        for (way, others) in [there, back].into_iter().zip(&self.of_links) {
+            for (field, value) in others {
+                way[field] = value.clone();
+            }
+        }
+    }
+
+    /// The flow with what it is offered.
+    fn offered_by(&self, mut flow: Value) -> Value {
+        if !self.offers.is_empty() {
+            flow["offers"] = json!(self.offers);
+        }
+        flow["size"] = json!(self.size);
+        if self.ecn {
+            flow["ecn"] = json!(true);
+        }
+        flow
+    }
+
     /// The scenario in which a kernel's congestion control meets it over a real path, as JSON: a
     /// dumbbell, whose hosts have no links of their own, and segments that leave one by one.
     pub fn dumbbell(&self, subject: &Subject) -> String {
@@ -341,37 +351,16 @@ impl Stimulus {
             "rate": format!("{rate}bps"), "rtt": time(rtt), "buffer": buffer.unwrap_or(ENDLESS),
         });
         let mut back = json!({});
-        for (way, script) in [(&mut there, &self.forward), (&mut back, &self.back)] {
-            if !script.is_empty() {
-                way["script"] = json!(script);
-            }
-        }
-        for (way, others) in [&mut there, &mut back].into_iter().zip(&self.of_links) {
-            for (field, value) in others {
-                way[field] = value.clone();
-            }
-        }
-        if let Some(rtt) = self.rtt_later {
-            there["changes"] = json!([{ "at": time(rtt.0), "rtt": time(rtt.1) }]);
-            back = json!({});
+        self.ways(&mut there, &mut back);
+        if let Some((at, rtt)) = self.rtt_later {
+            there["changes"] = json!([{ "at": time(at), "rtt": time(rtt) }]);
         }
         if back != json!({}) {
             there["reverse"] = back;
         }
-        let mut flow = json!({ "cc": subject.kernel(), "quantum": 1, "start_spread": "0s" });
-        for (field, value) in &subject.fields {
-            flow[field] = value.clone();
-        }
-        if !self.offers.is_empty() {
-            flow["offers"] = json!(self.offers);
-        }
-        flow["size"] = json!(self.size);
-        if self.ecn {
-            flow["ecn"] = json!(true);
-        }
         json!({
             "duration": time(self.until), "warmup": "0s", "sample": "0s", "dumbbell": there,
-            "flows": [flow],
+            "flows": [self.offered_by(subject.real_flow())],
         })
         .to_string()
     }

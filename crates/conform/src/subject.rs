@@ -156,17 +156,22 @@ impl Subject {
         self.cc.strip_prefix(KERNEL)
     }
 
-    /// The name by which a lab calls it.
-    pub(crate) fn kernel(&self) -> &str {
-        match self.of_kernel().unwrap_or(&self.cc) {
-            "bbr" => "bbr1",
-            name => name,
-        }
-    }
-
     /// Its flow, as a scenario has it.
     pub(crate) fn flow(&self) -> Value {
-        let mut flow = json!({ "cc": self.cc, "from": "sender", "to": "receiver" });
+        self.with_fields(json!({ "cc": self.cc, "from": "sender", "to": "receiver" }))
+    }
+
+    /// Its flow in a lab, where Linux's `bbr` is called `bbr1`.
+    pub(crate) fn real_flow(&self) -> Value {
+        let cc = match self.of_kernel() {
+            Some("bbr") => "bbr1",
+            Some(name) => name,
+            None => &self.cc,
+        };
+        self.with_fields(json!({ "cc": cc, "quantum": 1, "start_spread": "0s" }))
+    }
+
+    fn with_fields(&self, mut flow: Value) -> Value {
         for (field, value) in &self.fields {
             flow[field] = value.clone();
         }

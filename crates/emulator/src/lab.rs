@@ -143,8 +143,13 @@ pub fn lab(
 }
 
 /// The same, and each packet is written down.
-pub fn lab_logged(scenario: &Scenario, checked: &Checked, seed: u64) -> Result<Measured, LabError> {
-    measured(scenario, checked, seed, true, |_| ControlFlow::Continue(()))
+pub fn lab_logged(
+    scenario: &Scenario,
+    checked: &Checked,
+    seed: u64,
+    watch: impl FnMut(f64) -> ControlFlow<()>,
+) -> Result<Measured, LabError> {
+    measured(scenario, checked, seed, true, watch)
 }
 
 fn measured(

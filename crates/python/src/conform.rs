@@ -13,6 +13,8 @@ use narrows_scenario::{Checked, ScenarioError};
 #[cfg(target_os = "linux")]
 use narrows_units::Time;
 use pyo3::prelude::*;
+#[cfg(target_os = "linux")]
+use std::ops::ControlFlow;
 
 /// Id, name, group, word, source, what is asked.
 type CheckLine =
@@ -108,8 +110,19 @@ fn real_packets(scenario: &str) -> Result<RealPackets, NotRun> {
     let parsed = narrows_scenario::Scenario::from_json(scenario).map_err(refused)?;
     let checked = Checked::new(parsed.clone()).map_err(refused)?;
     let mut doubt = String::new();
+    // Ctrl-C ends the run that it comes in, and those that would follow.
+    let watch = |_| match Python::attach(|py| py.check_signals()) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => {
+            failure::keep(error);
+            ControlFlow::Break(())
+        }
+    };
     for _ in 0..TRIES {
-        let measured = narrows_emulator::lab_logged(&parsed, &checked, conform::SEED);
+        if failure::is_there() {
+            return Err(NotRun::Failed("stopped".to_owned()));
+        }
+        let measured = narrows_emulator::lab_logged(&parsed, &checked, conform::SEED, watch);
         let measured = measured.map_err(|error| match error {
             LabError::Scenario(error) => refused(error),
             other => NotRun::Failed(other.to_string()),

@@ -16,6 +16,11 @@ pub(crate) fn keep(error: PyErr) {
     with(|raised| _ = raised.get_or_insert(error));
 }
 
+/// Whether something was raised.
+pub(crate) fn is_there() -> bool {
+    with(|raised| raised.is_some())
+}
+
 /// Takes what was raised.
 pub(crate) fn take() -> Option<PyErr> {
     with(Option::take)

@@ -62,7 +62,8 @@ pub(super) static CHECKS: &[Check] = &[
                 _ => Range::between(6.0, 8.0),
             };
             let found = Finding::of(dips, "in 40 s");
-            // In real time one round trip that is a microsecond shorter puts it off by ten seconds.
+            // A real path's round trips vary, and one that is shorter than all before puts it off
+            // by ten seconds (Linux, bbr_update_min_rtt).
             Ok(if trial.is_real() { found } else { found.must(range) })
         },
     },

@@ -180,7 +180,8 @@ fn doubling(trial: &mut Trial<'_>) -> Result<Finding, Stop> {
     let counts = wire.rounds(at - 0.1 * wire.rtt, 5);
     // Two packets more are one of a handshake, and one whose acknowledgement came just before.
     let ratio = |pair: &[f64]| (pair[1] - 2.0) / pair[0];
-    // In real time a timer of the receiver's makes some packets late by a part of a round.
+    // A real receiver acknowledges bursts in lumps, and their last packet when its timer of 40 ms
+    // goes off, so that a part of a round comes in the next.
     let over_two = |three: &[f64]| ((three[2] - 2.0) / three[0]).sqrt();
     let largest = if trial.is_real() {
         counts.windows(3).map(over_two).fold(0.0, f64::max)

@@ -1,6 +1,7 @@
 //! What is seen of a run at regular times.
 
 use super::Running;
+use crate::CheckedFlow;
 use narrows_router::Limit;
 use narrows_sim::Glimpse;
 use narrows_units::Time;
@@ -74,30 +75,18 @@ impl Running {
     pub(super) fn note(&mut self) {
         self.stepped.simulation.look();
         let row = (self.due.picos() / self.row.picos()) as usize - 1;
-        let is_there: Vec<bool> = self
-            .stepped
-            .checked
-            .flows
-            .iter()
-            .flat_map(|it| (0..it.count as usize).map(|index| it.stops_at(index) > self.due))
-            .collect();
-        let glimpse = |(flow, is_there): (usize, &bool)| {
+        let is_there = self.stepped.checked.flows.iter().flat_map(|group| self.is_there(group));
+        let glimpse = |(flow, is_there): (usize, bool)| {
             let seen = self.stepped.simulation.glimpse(flow);
             // What somebody would send who has left, or has not come, is nothing to anybody.
-            if *is_there && seen.sender.sent > 0 {
+            if is_there && seen.sender.sent > 0 {
                 seen
             } else {
                 Glimpse { window: f64::NAN, rtt: f64::NAN, ..seen }
             }
         };
-        let glimpses: Vec<Glimpse> = is_there.iter().enumerate().map(glimpse).collect();
-        let mut groups = self.groups(&glimpses);
-        let mut rest = &is_there[..];
-        for (group, settings) in groups.iter_mut().zip(&self.stepped.checked.flows) {
-            let (own, others) = rest.split_at(settings.count as usize);
-            group.there = own.iter().filter(|is_there| **is_there).count() as u32;
-            rest = others;
-        }
+        let glimpses: Vec<Glimpse> = is_there.enumerate().map(glimpse).collect();
+        let groups = self.groups(&glimpses);
         let mut flows = Vec::new();
         let mut first = 0;
         for (group, sampled) in
@@ -113,6 +102,11 @@ impl Running {
         self.before = glimpses;
     }
 
+    /// Of each flow of `group` whether it has not stopped.
+    fn is_there(&self, group: &CheckedFlow) -> impl Iterator<Item = bool> {
+        (0..group.count as usize).map(|index| group.stops_at(index) > self.due)
+    }
+
     fn flow(&self, number: usize, now: &Glimpse) -> FlowMoment {
         let delivered = delivered(now) - self.before.get(number).map_or(0, delivered);
         FlowMoment { window: now.window, rtt: now.rtt, delivered }
@@ -126,7 +120,8 @@ impl Running {
             rest = others;
             let (known, others) = before.split_at(flows.len().min(before.len()));
             before = others;
-            GroupMoment::of(flows, known)
+            let there = self.is_there(group).filter(|is_there| *is_there).count() as u32;
+            GroupMoment { there, ..GroupMoment::of(flows, known) }
         });
         groups.collect()
     }

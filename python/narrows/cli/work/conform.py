@@ -30,7 +30,7 @@ from narrows.junit import Case, Outcome, Suite, xml
 from narrows.made import Made
 from narrows.results import run
 from narrows.scenario import Scenario
-from narrows.terminal import put, say
+from narrows.terminal import put, say, tell
 
 OUTCOMES = {
     Finding.HOLDS: Outcome.PASSED,
@@ -116,6 +116,8 @@ def judge(
     if twice := [name for name in names if names.count(name) > 1]:
         raise Error(f"--cc: {twice[0]} is named twice; leave one out")
     for cc in names:
+        if cc.startswith(KERNEL):
+            tell(f"{cc}: in real time, nine minutes for all checks")
         # Of several some may be asked nothing.
         judged = conform if len(names) == 1 else found_of
         found = judged(cc, as_=ask.as_, only=wanted, transport=ask.transport)
