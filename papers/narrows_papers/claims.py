@@ -127,11 +127,11 @@ def near(
     """
     # A printed number keeps its digits; a computed one has four.
     printed = f"{paper:,.6g} {unit}".rstrip()
-    number = _number(paper, unit) if by else printed
+    number = shown(paper, unit) if by else printed
     return Claim(
         f"{text} (within {100 * within:.2g} %: {since})",
         f"not given ({number} by {by})" if by else number,
-        _number(found, unit),
+        shown(found, unit),
         bool(abs(found - paper) <= within * abs(paper)),
         why,
     )
@@ -163,7 +163,7 @@ def digits(text: str, paper: str, found: float, unit: str = "", why: str = "") -
     return Claim(
         f"{text} (within half a unit of the paper's last digit)",
         f"{paper} {unit}".rstrip(),
-        _number(found, unit),
+        shown(found, unit),
         bool(abs(found - float(paper)) <= half * (1 + 1e-9)),
         why,
     )
@@ -192,10 +192,8 @@ def half_a_digit(number: str) -> float:
     return float(f"5e{int(exponent or 0) - decimals - 1}")
 
 
-def above(
-    text: str, bound: float, found: float, unit: str = "", why: str = "", *, says: str = ""
-) -> Claim:
-    """Claim that a number is above a bound.
+def above(text: str, bound: float, found: float, unit: str = "", why: str = "") -> Claim:
+    """Claim that a number is above the paper's bound; a bound of ours is a `readings.Reading`.
 
     Parameters
     ----------
@@ -203,8 +201,6 @@ def above(
         As in `near`.
     bound, found
         The numbers.
-    says
-        The paper's words, if the bound is our reading of them.
 
     Returns
     -------
@@ -215,17 +211,12 @@ def above(
     --------
     >>> above("utilisation", 0.9, 0.88).verdict
     'differs'
-    >>> above("utilisation", 0.9, 0.95, says="full").paper
-    'full (taken as > 0.9)'
     """
-    paper = _read(f"> {_number(bound, unit)}", says)
-    return Claim(text, paper, _number(found, unit), bool(found > bound), why)
+    return Claim(text, f"> {shown(bound, unit)}", shown(found, unit), bool(found > bound), why)
 
 
-def below(
-    text: str, bound: float, found: float, unit: str = "", why: str = "", *, says: str = ""
-) -> Claim:
-    """Claim that a number is below a bound; see `above`.
+def below(text: str, bound: float, found: float, unit: str = "", why: str = "") -> Claim:
+    """Claim that a number is below the paper's bound; see `above`.
 
     Parameters
     ----------
@@ -233,20 +224,13 @@ def below(
         As in `near`.
     bound, found
         The numbers.
-    says
-        The paper's words, if the bound is our reading of them.
 
     Returns
     -------
     Claim
         With its verdict.
     """
-    paper = _read(f"< {_number(bound, unit)}", says)
-    return Claim(text, paper, _number(found, unit), bool(found < bound), why)
-
-
-def _read(bound: str, says: str) -> str:
-    return f"{says} (taken as {bound})" if says else bound
+    return Claim(text, f"< {shown(bound, unit)}", shown(found, unit), bool(found < bound), why)
 
 
 def falling(text: str, names: Sequence[str], values: Sequence[float], why: str = "") -> Claim:
@@ -274,7 +258,7 @@ def falling(text: str, names: Sequence[str], values: Sequence[float], why: str =
     'etcp 0.88 > highspeed 0.6 > newreno 0.4'
     """
     order = sorted(zip(names, values, strict=True), key=lambda pair: -pair[1])
-    found = " > ".join(f"{name} {_number(value, '')}" for name, value in order)
+    found = " > ".join(f"{name} {shown(value, '')}" for name, value in order)
     return Claim(text, " > ".join(names), found, [name for name, _ in order] == list(names), why)
 
 
@@ -358,9 +342,9 @@ def interval(values: Sequence[float], unit: str = "") -> str:
     '1.1 ± 0.25'
     """
     if len(values) < 2:
-        return _number(values[0], unit)
+        return shown(values[0], unit)
     if not all(map(math.isfinite, values)):
-        return _number(float(np.sum(values)), unit)
+        return shown(float(np.sum(values)), unit)
     mean, half = mean_and_interval(values)
     return f"{mean:.4g} ± {half:.2g}" + (f" {unit}" if unit else "")
 
@@ -407,6 +391,76 @@ def one_of(text: str, paper: str, found: Sequence[float], unit: str = "", why: s
         abs(value - mean) <= half,
         why,
     )
+
+
+def rounds_to(
+    text: str, paper: str, found: Sequence[float], unit: str = "", why: str = ""
+) -> Claim:
+    """Claim that a mean rounds to the paper's digits.
+
+    It does if the whole 95 % confidence interval of the seeds' mean rounds to them, differs if none
+    of it does, and is otherwise not decided.
+
+    Parameters
+    ----------
+    text, unit, why
+        As in `near`.
+    paper
+        The number as the paper prints it.
+    found
+        Ours, one for each seed, of two at least.
+
+    Returns
+    -------
+    Claim
+        With its verdict.
+
+    Examples
+    --------
+    >>> rounds_to("gain", "8", [7.9, 8.0, 8.1]).verdict, rounds_to("gain", "8", [7, 8]).verdict
+    ('holds', 'not decided')
+    """
+    mean, half = mean_and_interval(found)
+    holds = _within(float(paper), half_a_digit(paper), mean, half)
+    return Claim(
+        f"{text} (within half a unit of the paper's last digit, with 95 % confidence)",
+        f"{paper} {unit}".rstrip(),
+        interval(found, unit),
+        holds,
+        why,
+    )
+
+
+def _within(wanted: float, tolerance: float, mean: float, half: float) -> bool | None:
+    """Return whether an interval lies within a tolerance; None if a part of it does."""
+    apart = abs(mean - wanted)
+    return True if apart + half <= tolerance else False if apart - half > tolerance else None
+
+
+def seldom_beyond(bound: float, found: Sequence[float]) -> bool | None:
+    """Return whether the seeds' mean is below a bound; None if its interval has the bound in it.
+
+    Parameters
+    ----------
+    bound
+        The bound.
+    found
+        One for each seed.
+
+    Returns
+    -------
+    bool or None
+        By the 95 % confidence interval.
+
+    Examples
+    --------
+    >>> seldom_beyond(0.5, [0.3, 0.31]), seldom_beyond(0.5, [0.4, 0.6])
+    (True, None)
+    """
+    if len(found) < 2:
+        return None
+    mean, half = mean_and_interval(found)
+    return True if mean + half < bound else False if mean - half > bound else None
 
 
 def _compare(high: Sequence[float], low: Sequence[float]) -> int:
@@ -466,7 +520,7 @@ def alike(text: str, groups: Sequence[Sequence[float]], unit: str = "", why: str
     unseen = float(t.ppf(0.975, count - len(groups))) * deviation * math.sqrt(2 / least)
     is_seen = unseen <= TENTH * abs(float(np.mean(np.concatenate(groups))))
     holds = False if chance < 0.05 else (True if is_seen else None)
-    means = ", ".join(_number(float(np.mean(group)), "") for group in groups) + f" {unit}".rstrip()
+    means = ", ".join(shown(float(np.mean(group)), "") for group in groups) + f" {unit}".rstrip()
     told = "no farther apart than chance" if chance >= 0.05 else "farther apart than chance"
     return Claim(text, "the same", f"{means}: {told} (F test)", holds, why)
 
@@ -512,7 +566,21 @@ def measured(text: str, paper: str, found: str, why: str = "") -> Claim:
     return Claim(text, paper, found, None, why, is_measurement=True)
 
 
-def _number(value: float, unit: str) -> str:
+def shown(value: float, unit: str) -> str:
+    """Return a number as tables show it, with its unit.
+
+    Parameters
+    ----------
+    value
+        The number; NaN is "not measured".
+    unit
+        Its unit, or nothing.
+
+    Returns
+    -------
+    str
+        With four digits, or all before the point.
+    """
     if math.isnan(value):
         return "not measured"
     text = f"{value:,.0f}" if 1e4 <= abs(value) < 1e12 else f"{value:.4g}"

@@ -15,6 +15,7 @@ from typing import Any
 from narrows.files import read_text
 from narrows.progress import span
 from narrows_papers.claims import MEASURED, VERDICTS
+from narrows_papers.readings import GENERAL
 from narrows_papers.registry import EXPERIMENTS
 
 # The order of the page over all papers.
@@ -249,6 +250,7 @@ def overview(folder: Path) -> str:
         opening("README") if all_are else _of_a_part("README"),
         "",
         *([TABLE, "|---|---|---|---|", *heads, ""] if heads else []),
+        *_readings(),
         *_kinds(folder),
         "",
         "| experiment | rows | hold | differ | not decided | measured |",
@@ -263,6 +265,15 @@ def overview(folder: Path) -> str:
         everything += records
         lines += [_row(f"{record['id']}: {record['title']}", [record]) for record in records]
     return "\n".join([*lines, _row("**all**", everything)]) + "\n"
+
+
+def _readings() -> list[str]:
+    """Return the table of how words without a number are read."""
+    lines = ["| words such as | taken as | why |", "|---|---|---|"]
+    for words, bounds, why in GENERAL:
+        taken = ", ".join(f"{'>' if it.is_least else '<'} {it.bound:g}" for it in bounds)
+        lines.append(f"| {words} | {taken} | {why} |")
+    return [*lines, ""]
 
 
 def _name(paper: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ from narrows_papers.claims import (
 )
 from narrows_papers.etcp.setup import later, scenario, steady, steady_link
 from narrows_papers.pages import captions, headlines, is_own, overview, page, place
+from narrows_papers.readings import FULL, SAME, least
 from narrows_papers.reproduce import letter
 
 DOCS = Path(__file__).parents[2] / "docs" / "papers"
@@ -215,3 +217,16 @@ def test_panels_are_named_row_by_row_and_a_second_scale_is_none() -> None:
     alone, axes = panels()
     letter(alone)
     assert axes[0][0].get_title(loc="left") == ""
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.glob("*.md")), ids=lambda path: path.stem)
+def test_a_bound_of_ours_says_why_it_is_that_one(path: Path) -> None:
+    bounds = re.findall(r"\(taken as ([^)]*)\)", path.read_text())
+    assert all(": " in bound for bound in bounds), [it for it in bounds if ": " not in it]
+
+
+def test_words_are_read_alike() -> None:
+    assert FULL.claim("", 0.951, says="full").verdict == "holds"
+    assert FULL.claim("", 0.95, says="full").verdict == "differs"
+    assert not SAME.holds(math.nan)
+    assert least(2, "why").paper("much", "s") == "much (taken as > 2 s: why)"

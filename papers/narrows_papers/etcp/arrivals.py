@@ -15,6 +15,7 @@ from narrows.types import Floats
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, above, ranked, stated
 from narrows_papers.etcp.setup import packets_a_second, scenario
+from narrows_papers.readings import APART, FAIR, SAME
 from narrows_papers.registry import Finding, experiment
 
 RATES = {"10 Mbps": 10, "100 Mbps": 100, "1 Gbps": 1000}
@@ -143,16 +144,16 @@ def _phases(name: str, time: Floats, shares: Floats) -> list[Claim]:
         stated(
             f"{name}: when a connection starts, those that are there decrease their throughput: "
             "goodput of the first over capacity, alone, beside one, beside two",
-            "falls",
+            APART.paper("decreases"),
             f"{alone[0]:.2f}, {two[0]:.2f}, {three[0]:.2f}",
-            bool(two[0] < 0.95 * alone[0] and three[0] < 0.95 * two[0]),
+            bool(APART.holds(alone[0] - two[0]) and APART.holds(two[0] - three[0])),
         ),
         stated(
             f"{name}: when a connection stops, those that stay take what it had: goodput over "
             "capacity of all, with three, from 220 s on two, from 280 s on one",
-            "equal; what stopped had a third, of which a third would still be missing at 0.9",
+            SAME.paper("the same"),
             f"{three.sum():.3f}, {again.sum():.3f}, {back[0]:.3f}",
-            bool(min(again.sum(), back[0]) > 0.9 * three.sum()),
+            SAME.holds(float(three.sum() - min(again.sum(), back[0]))),
         ),
     ]
     spread = [float(np.ptp(some) / some.mean()) for some in (two[:2], three, again[:2])]
@@ -187,11 +188,9 @@ def _long(bench: Bench, rtt: int) -> tuple[pl.DataFrame, Claim, Floats]:
     time, by_seed = _shares(bench.run(point), None, bench.scale)
     goodput = by_seed[0]
     ends = _mean(time, goodput, (LONG - LAST, LONG))
-    claim = above(
+    claim = FAIR.claim(
         "1 Gbps: if the simulation runs long enough, the three connections finally have fair "
-        f"throughput: Jain's index of the last {LAST} of {LONG} s (0.99 is a standard deviation "
-        "of a tenth)",
-        0.99,
+        f"throughput: Jain's index of the last {LAST} of {LONG} s",
         float(ends.sum() ** 2 / (3 * (ends**2).sum())),
         says="fair",
         why="goodputs over capacity are " + ", ".join(f"{value:.3f}" for value in ends),

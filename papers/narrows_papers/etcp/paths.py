@@ -19,6 +19,7 @@ from narrows_papers.etcp.setup import (
     later,
     scenario,
     steady,
+    steady_each,
     steady_link,
     variation,
     with_rate,
@@ -66,6 +67,11 @@ def _bottlenecks(bench: Bench, cc: str, column: str, label: str) -> Finding:
     ]
     claims = [
         steady(f"the {column}s are stable, mean of all", all_windows(flow, column)),
+        steady_each(
+            f"the {column}s of connections 1 and 2 are stable",
+            flow.filter(pl.col("flow") < 2),
+            column,
+        ),
         *steady_link(link, " of link 2"),
     ]
     figure, axes = panels(1, 3, width=3.6)

@@ -13,8 +13,9 @@ from narrows.scenario import Scenario
 from narrows.theory.fluid_queues import equal_loss, overload_loss, power_loss
 from narrows.theory.stability import least_b
 from narrows_papers.bench import Bench
-from narrows_papers.claims import Claim, below, ours, stated
+from narrows_papers.claims import Claim, ours, stated
 from narrows_papers.etcp.setup import P0
+from narrows_papers.readings import most
 from narrows_papers.registry import Finding, experiment
 from narrows_papers.series import each_run, over_poisson
 
@@ -26,8 +27,9 @@ BUFFERS = [5, 10, 20, 50, 100, 200, BDP]
 BS = [2, 4, 8, 12, 16, 25, 50, 100, 200]
 # Windows grow by a factor of e in bT, 20 s for the largest b: until they are there takes 100 s.
 SECONDS, WARMUP, SEEDS, SAMPLES_A_TRIP = 240, 160, 2, 4
-# Rates swing where the arrivals of a round trip deviate by so many times as much as Poisson's.
-SWINGS = 3.0
+# Rates swing where the arrivals of a round trip deviate by a twentieth, over Poisson's here.
+SWINGS = 0.05 * math.sqrt(BDP)
+STEADY = most(SWINGS, "a twentieth of a round trip's arrivals")
 FACTOR = 1.75
 
 
@@ -122,10 +124,9 @@ def _on_the_line(found: dict[int, float], buffer: int) -> Claim:
 def _beyond_the_buffer(means: pl.DataFrame, buffer: int) -> Claim:
     wanted = min(b for b in BS if b > buffer)
     rows = means.filter(buffer=buffer, b=wanted)
-    return below(
+    return STEADY.claim(
         f"b > B is enough for stability: B = {buffer}, b = {wanted}: deviation of the arrivals of "
         "a round trip over Poisson's",
-        SWINGS,
         float(rows["deviation"][0]),
         says="stable",
     )
@@ -133,10 +134,10 @@ def _beyond_the_buffer(means: pl.DataFrame, buffer: int) -> Claim:
 
 def _no_more_than_100(means: pl.DataFrame) -> Claim:
     rows = means.filter(buffer=BDP, b=100)
-    return below(
+    return STEADY.claim(
         f"b = 1/p0 = 100 is stable over a bandwidth-delay product of {BDP} packets: deviation",
-        SWINGS,
         float(rows["deviation"][0]),
+        says="stable",
     )
 
 

@@ -17,7 +17,8 @@ from narrows.sweeps import Sweep
 from narrows.theory.gwa import fluid, overshoot, window_settles
 from narrows.types import Floats
 from narrows_papers.bench import Bench
-from narrows_papers.claims import Claim, above, below, near, stated
+from narrows_papers.claims import Claim, below, near, stated
+from narrows_papers.readings import FULL, most
 from narrows_papers.registry import Finding, experiment
 
 FORWARD, BACKWARD = 0.04, 0.06
@@ -84,12 +85,11 @@ def _claims_of_equations(
 ) -> list[Claim]:
     """Return the claims of gwa/sec3 that are judged by the equations."""
     return [
-        below(
+        most(0.002, "twice the integration's step over d").claim(
             "first order: the queue without service against q*(1 − e^(−(t − d')/d)), largest "
             "difference over q*",
-            0.002,
             float(np.abs(stopped - expected).max() / BDP),
-            says="first order, but for the integration's step",
+            says="first order",
         ),
         stated(
             "the queue without service is monotone, without overshoot",
@@ -157,32 +157,28 @@ def _claims_of_windows(
 ) -> list[Claim]:
     """Return the claims of gwa/sec3 that packets are judged by."""
     return [
-        above(
+        FULL.claim(
             "the window form (eqs. 1, 2) fills the link with one bandwidth-delay product: "
             "simulated utilisation, paced, after slow start",
-            0.98,
             use[1.0],
             says="100 %",
         ),
-        above(
+        FULL.claim(
             "the window form without pacing fills the link with one bandwidth-delay product, too",
-            0.98,
             float(bursty.runs["utilisation"].item()),
             why=CLUMPS,
             says="100 %",
         ),
-        below(
+        most(1 / 31, "a packet of 31").claim(
             "with a smaller buffer utilisation is q*/(c·d) (eq. 8): largest difference",
-            0.03,
             max(abs(use[share] - wanted[share][1] / CAPACITY) for share in shares if share < 1),
-            says="none, but for a packet of 31",
+            says="none",
         ),
-        below(
+        most(2, "windows and queues are whole packets").claim(
             "with a larger buffer half of the excess is queue (§6.1): largest difference",
-            2.0,
             max(abs(queue_of[share] - 1 - wanted[share][0]) for share in shares if share > 1),
             "packets",
-            says="none, but for whole packets",
+            says="none",
         ),
         stated(
             "nothing is lost at any buffer: drops of the simulated flow",

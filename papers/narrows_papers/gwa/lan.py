@@ -11,7 +11,16 @@ import polars as pl
 from narrows.plot import panels
 from narrows.sweeps import Sweep
 from narrows_papers.bench import Bench
-from narrows_papers.claims import Claim, above, below, interval, measured, near, ranked, stated
+from narrows_papers.claims import (
+    Claim,
+    below,
+    interval,
+    measured,
+    near,
+    ranked,
+    shown,
+    stated,
+)
 from narrows_papers.gwa import ns2
 from narrows_papers.gwa.setup import (
     ADVERTISED,
@@ -19,7 +28,6 @@ from narrows_papers.gwa.setup import (
     LATER,
     PACKET,
     PAYLOAD,
-    PERFECT,
     SEEDS,
     SYSTEMS,
     TCP,
@@ -39,10 +47,12 @@ from narrows_papers.gwa.setup import (
     samples,
     scenario,
     shares,
+    swing,
     telnet,
     two_packets,
 )
-from narrows_papers.marks import crosses
+from narrows_papers.marks import crosses, level
+from narrows_papers.readings import APART, FULL, MUCH_LESS, SAME, SWINGS, least, most
 from narrows_papers.registry import Finding, experiment
 
 SIZES = [30, 60, 90, 120, 180, 240, 360]
@@ -51,7 +61,9 @@ HOSTS = 10
 # Flows seen in 0.1 s: the FTPs, and the Telnet sessions that offered something, 1 − 1/e of them.
 ACTIVE = HOSTS + HOSTS * (1 - math.exp(-1))
 # Of what is available to payload, Telnet takes 10 · 1000 bytes · 10 per second.
-FULL = (PAYLOAD - 0.008) / HOSTS
+WHOLE = (PAYLOAD - 0.008) / HOSTS
+# "In the range of seconds" is at least one, and of milliseconds less.
+SECONDS, MILLISECONDS = least(1, "one second at least"), most(1, "less than a second")
 
 
 def runs(bench: Bench) -> Sweep:
@@ -71,36 +83,33 @@ def fig04(bench: Bench) -> Finding:
     claims = [
         *(fair(frame, system) for system in ADVERTISED),
         *(
-            above(
+            FULL.claim(
                 f"{system} fills the link even with a small buffer: mean goodput over that of a "
                 "full link, lowest over the buffers",
-                0.99,
-                min(use[system].values()) / FULL,
+                min(use[system].values()) / WHOLE,
                 says="full utilisation",
             )
             for system in ADVERTISED
         ),
         *(_unfair(frame, system) for system in TRADITIONAL),
-        above(
+        APART.claim(
             "a variant of ECN whose senders keep two packets after a mark, as Linux's do, shows "
             "some degree of unfairness, too: spread of goodput, smallest over the buffers",
-            PERFECT,
             min(of(kept, "ECN", "spread").values()),
             says="some degree of unfairness",
             why=f"this variant's spread is {at_sizes(of(kept, 'ECN', 'spread'))}",
         ),
-        above(
+        measured(
             "goodput is quite good with any scheme: mean goodput over that of a full link, lowest "
             "of Drop-Tail, RED and ECN at any buffer",
-            0.85,
-            min(min(use[system].values()) for system in TRADITIONAL) / FULL,
-            says="quite good",
+            "quite good",
+            shown(min(min(use[system].values()) for system in TRADITIONAL) / WHOLE, ""),
         ),
     ]
     figure, axes = panels(2, 3, width=3.4, height=2.4)
     draw_shares(axes, frame, 0.1)
     note = (
-        f"A full link gives each FTP {FULL:.4f} of its rate: 1000 of every 1040 bytes, less "
+        f"A full link gives each FTP {WHOLE:.4f} of its rate: 1000 of every 1040 bytes, less "
         f"Telnet's part. Values are means over {SEEDS} seeds. Most and least goodput over the "
         "link's rate, with ns-2.35's habits, beside those of ns-2.35 on the same network: "
         f"{_beside_ns2(bench)}. At 30 kB Drop-Tail depends on the order of an arrival and a "
@@ -115,9 +124,9 @@ def _unfair(frame: pl.DataFrame, system: str) -> Claim:
     return stated(
         f"{system} shows some degree of unfairness: spread of goodput over the connections, "
         "(max − min)/mean, at each buffer",
-        f"some degree of unfairness (taken as > {PERFECT})",
+        APART.paper("some degree of unfairness"),
         at_sizes(spread),
-        min(spread.values()) > PERFECT,
+        APART.holds(min(spread.values())),
     )
 
 
@@ -185,7 +194,7 @@ def fig05(bench: Bench) -> Finding:
     ]
     figure, axes = panels(1, 3, width=3.4)
     draw_telnet(axes, frame)
-    crosses(axes[0][0], [120], [1e-2])
+    level(axes[0][0], 1e-2)
     crosses(axes[0][2], [30], [12_000])
     note = (
         "Mean Telnet delay at 120 kB: "
@@ -235,7 +244,7 @@ def _drops_of(frame: pl.DataFrame, kept: pl.DataFrame) -> list[Claim]:
         *(
             stated(
                 f"{system}: the drop rate was 1e-2 in the LAN (§6.2): at 120 kB",
-                "1e-2 (taken as 10^-2.5 to 10^-1.5, by order of magnitude)",
+                "1e-2 (taken as 10^-2.5 to 10^-1.5: nearer to it than to another power of ten)",
                 interval(samples(frame, system, "drop_rate", 120)),
                 10**-2.5 < drops[system][120] < 10**-1.5,
             )
@@ -251,9 +260,9 @@ def _seconds(frame: pl.DataFrame, system: str) -> Claim:
     return stated(
         f"{system}: the longest Telnet delay is in the range of seconds: longest over the seeds, "
         "at each buffer",
-        "range of seconds (taken as > 1 s)",
+        SECONDS.paper("range of seconds", "s"),
         ", ".join(f"{delay:.2f} s at {size} kB" for size, delay in delays.items()),
-        min(delays.values()) > 1,
+        SECONDS.holds(min(delays.values())),
         "ns-2.35 on the same network has "
         + ", ".join(
             f"{run.longest[0]:.2f} to {run.longest[2]:.2f} s at {size} kB ({run.seeds} seeds)"
@@ -266,10 +275,9 @@ def _seconds(frame: pl.DataFrame, system: str) -> Claim:
 def _milliseconds(frame: pl.DataFrame, system: str, why: str) -> Claim:
     """Claim that the longest delays last milliseconds."""
     most = max(longest(frame, system).values())
-    return below(
+    return MILLISECONDS.claim(
         f"{system}: the longest Telnet delay is in the range of milliseconds: longest over the "
         "seeds and the buffers",
-        0.1,
         most,
         "s",
         why,
@@ -328,24 +336,22 @@ def _means_of(bench: Bench, mean: dict[str, dict[int, float]], idle: float) -> l
         ),
         stated(
             "GWA-RR: so the delay does not depend on the buffer: largest over smallest mean delay "
-            "of the buffers",
-            "not given (1; taken as < 1.05)",
-            f"{max(turns.values()) / min(turns.values()):.2f}",
-            max(turns.values()) < 1.05 * min(turns.values()),
+            "of the buffers, less 1",
+            SAME.paper("not given"),
+            f"{max(turns.values()) / min(turns.values()) - 1:.2f}",
+            SAME.holds(max(turns.values()) / min(turns.values()) - 1),
             _least_turns(bench, turns),
         ),
         _rises("GWA-FCFS: the mean Telnet delay increases with the buffer", mean["GWA-FCFS"]),
         *(
-            below(
+            bound.claim(
                 f"{system}: mean Telnet delay over that with Drop-Tail, largest over the buffers",
-                bound,
                 max(mean[system][size] / mean["Drop-Tail"][size] for size in SIZES),
-                why="one session of one seed that waits for a first timeout of 6 s makes it",
                 says=words,
             )
             for system, words, bound in (
-                ("BA-FCFS", "negligible", 0.1),
-                ("ECN", "also very low", 0.25),
+                ("BA-FCFS", "negligible", SAME),
+                ("ECN", "also very low", MUCH_LESS),
             )
         ),
     ]
@@ -430,9 +436,8 @@ def fig06(bench: Bench) -> Finding:
             )
             for system in COUNTED
         ),
-        below(
+        SAME.claim(
             "BA: the queue is close to zero: mean queue over the buffer",
-            0.1,
             _queue(seen["BA-FCFS"][1]) / ROOM,
             says="close to zero",
         ),
@@ -507,10 +512,10 @@ def _oscillating(bench: Bench, seen: dict[str, Any]) -> list[Claim]:
     early, late = (_drops(seen["ECN"][1], *span) for span in ((0, 1), (1, 3)))
     return [
         *(
-            above(
-                f"{system} oscillates: the window's coefficient of variation after 0.5 s",
-                0.2,
-                _variation(seen[system][0]),
+            SWINGS.claim(
+                f"{system} oscillates: the window's coefficient of variation about its trend after "
+                "0.5 s",
+                swing(seen[system][0], 0.5),
                 says="oscillatory",
             )
             for system in ("Drop-Tail", "RED")
@@ -566,10 +571,9 @@ def _stable(bench: Bench, seen: dict[str, Any]) -> list[Claim]:
                 by="a steady window",
                 why=_slow_count(bench, system) if system in COUNTED else "",
             ),
-            below(
+            most(1, "a packet is what a window can be off").claim(
                 f"{system}: oscillations are small, as what a packet's size leaves over: the "
                 "window's standard deviation after 2.5 s",
-                1,
                 _deviation(flow),
                 "packets",
                 says="small, by quantisation",

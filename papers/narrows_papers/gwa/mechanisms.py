@@ -17,7 +17,6 @@ from narrows_papers.bench import Bench
 from narrows_papers.claims import (
     Claim,
     above,
-    below,
     interval,
     measured,
     near,
@@ -31,7 +30,6 @@ from narrows_papers.gwa.setup import (
     MANY,
     PACKET,
     PAYLOAD,
-    PERFECT,
     SEEDS,
     TICK,
     WAN,
@@ -42,6 +40,7 @@ from narrows_papers.gwa.setup import (
     scenario,
     shares,
 )
+from narrows_papers.readings import FULL, MUCH_LESS, NOT_MUCH_MORE, SAME
 from narrows_papers.registry import Finding, experiment
 
 HOSTS = 10
@@ -211,7 +210,7 @@ def _claims_of_backward(
                 "transients: time until the window, in means over 0.1 s, stays within a fifth of "
                 "its later mean (more than its ripple), with backward and with forward "
                 "notification",
-                "minor implications (taken as at most τ of eq. 9, 0.1 s, apart)",
+                "minor implications (taken as at most 0.1 s apart: τ of eq. 9)",
                 f"{back['settled']:.1f} s, {forward['settled']:.1f} s",
                 abs(back["settled"] - forward["settled"]) < 0.101,
                 _alone(bench, back["where"], back["system"], 1, "{:.1f} s"),
@@ -222,10 +221,10 @@ def _claims_of_backward(
             stated(
                 f"{back['where']}, {back['system']}: which way has minor implications for the "
                 "ripple: the window's coefficient of variation, with backward and with forward "
-                "notification",
-                "not given (minor; taken as less than a factor of 2 apart)",
+                "notification, the larger over the smaller",
+                NOT_MUCH_MORE.paper("not given"),
                 f"{back['ripple']:.3f}, {forward['ripple']:.3f}",
-                0.5 < back["ripple"] / forward["ripple"] < 2,
+                NOT_MUCH_MORE.holds(_apart(back["ripple"], forward["ripple"])),
                 _alone(bench, back["where"], back["system"], 0, "{:.3f}"),
             )
             for forward, back in pairs
@@ -317,10 +316,9 @@ def scale(bench: Bench) -> Finding:
             since="32 bytes are 3 % of a packet, and half of that is lost on average",
             by="no rounding",
         ),
-        below(
+        MUCH_LESS.claim(
             "a step of several packets rounds what is advertised down, often to nothing: mean "
             f"queue with a step of {steps[coarse]} bytes over that with a step of 1",
-            0.8,
             queue[coarse] / queue[64],
             says="not given",
         ),
@@ -379,25 +377,25 @@ def eq10(bench: Bench) -> Finding:
         stated(
             "eq. 10 does not need a large buffer to fill the link, a bandwidth-delay product being "
             "605 kB: mean goodput over that of a full link, at each buffer",
-            "not given (taken as > 0.95)",
+            FULL.paper("not given"),
             at_sizes(of(frame, own, "mean")),
-            min(of(frame, own, "mean").values()) > 0.95,
+            FULL.holds(min(of(frame, own, "mean").values())),
             _least(bench),
         ),
         stated(
             "eq. 10 drives the queue to zero at steady state: mean queue over the buffer, at each "
             "buffer",
-            "zero (taken as < 0.1)",
+            SAME.paper("zero"),
             at_sizes({size: queue[size] * PACKET / (1e3 * size) for size in sizes}),
-            max(queue[size] * PACKET / (1e3 * size) for size in sizes) < 0.1,
+            SAME.holds(max(queue[size] * PACKET / (1e3 * size) for size in sizes)),
             _least(bench),
         ),
         stated(
             "eq. 10 is fair whatever the round trips: spread of goodput, (max − min)/mean, at each "
             "buffer",
-            f"not given (taken as < {PERFECT})",
+            SAME.paper("not given"),
             at_sizes(of(frame, own, "spread")),
-            max(of(frame, own, "spread").values()) < PERFECT,
+            SAME.holds(max(of(frame, own, "spread").values())),
             _least(bench),
         ),
         measured(
@@ -409,6 +407,11 @@ def eq10(bench: Bench) -> Finding:
     ]
     figure = _draw_eq10(sizes, ways, frame, link)
     return Finding(claims, {"goodput": frame, "links": link}, figure, OURS)
+
+
+def _apart(one: float, other: float) -> float:
+    """Return the larger number over the smaller."""
+    return max(one, other) / min(one, other) if min(one, other) else math.inf
 
 
 def _draw_eq10(
@@ -628,7 +631,7 @@ def _claims_of_lossy(
             measured(
                 f"without W_c goodput at a loss of {loss:g} is what the losses leave: goodput over "
                 "that of a full link",
-                f"{1 - loss:.4g} by 1 − p",
+                f"not given ({1 - loss:.4g} by 1 − p)",
                 f"{mean['without W_c'][loss]:.4g}",
                 why=_timeouts(ftp, loss),
             )

@@ -10,11 +10,10 @@ from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, stated
-from narrows_papers.gwa.lan import FULL, HOSTS, RATE, SIZES
+from narrows_papers.gwa.lan import HOSTS, RATE, SIZES, WHOLE
 from narrows_papers.gwa.setup import (
     ADVERTISED,
     LAN,
-    PERFECT,
     SEEDS,
     STYLES,
     SYSTEMS,
@@ -24,6 +23,7 @@ from narrows_papers.gwa.setup import (
     scenario,
     shares,
 )
+from narrows_papers.readings import SAME
 from narrows_papers.registry import Finding, experiment
 
 # How much further the second half of the hosts is from the router, in microseconds.
@@ -53,12 +53,13 @@ def unequal(bench: Bench) -> Finding:
         axes[0][0].plot(
             list(spread), list(spread.values()), **STYLES[system], ms=3, lw=0.9, label=system
         )
-    axes[0][0].axhline(PERFECT, color="k", lw=0.5)
+    axes[0][0].axhline(SAME.bound, color="k", lw=0.5)
     axes[0][0].set(xlabel="buffer (kB)", ylabel="spread of goodput", ylim=(0, None))
     axes[0][0].legend(fontsize="x-small")
     note = (
         "In the paper's LAN all delays are equal. §5 exempts GWA-FCFS where round trips differ; "
-        "the conclusion has perfect fairness for any GWA, and for BA under any circumstance. "
+        "the paper has perfect fairness for any GWA in the LAN (§6.1), and for BA under any "
+        "circumstance (§7). "
         f"Goodput is {at_sizes(_use(frame))} of a full link's in the mean over the systems."
     )
     return Finding(
@@ -69,7 +70,7 @@ def unequal(bench: Bench) -> Finding:
 def _use(frame: pl.DataFrame) -> dict[int, float]:
     means = {system: of(frame, system, "mean") for system in ADVERTISED}
     return {
-        size: sum(means[system][size] for system in ADVERTISED) / len(ADVERTISED) / FULL
+        size: sum(means[system][size] for system in ADVERTISED) / len(ADVERTISED) / WHOLE
         for size in SIZES
     }
 
@@ -97,8 +98,8 @@ def _fair(frame: pl.DataFrame, system: str) -> Claim:
     spread = of(frame, system, "spread")
     return stated(
         f"{system} is perfectly fair: spread of goodput, (max − min)/mean, at each buffer",
-        f"perfect (taken as < {PERFECT})",
+        SAME.paper("perfect in the LAN (§6.1), a higher degree in general (§7)"),
         at_sizes(spread),
-        max(spread.values()) < PERFECT,
+        SAME.holds(max(spread.values())),
         WHY[system],
     )

@@ -17,6 +17,7 @@ from narrows.types import Floats
 from narrows_papers.bench import Bench, bottleneck
 from narrows_papers.claims import Claim, below, interval, near, stated
 from narrows_papers.htcp.setup import ABOUT_FOUR, epochs_until, events, scenario, windows
+from narrows_papers.readings import ROUNDING
 from narrows_papers.registry import Finding, experiment
 
 RATE = 10e6
@@ -86,32 +87,28 @@ def sec2(bench: Bench) -> Finding:
 def _claims_of_sec2(found: pl.DataFrame, rise: float, printed: float) -> list[Claim]:
     """Return the claims of htcp/sec2, with their verdicts."""
     return [
-        below(
+        ROUNDING.claim(
             "windows stepped round trip by round trip through an epoch (eqs. 1, 2), against the "
             "matrix (eqs. 4 to 6): the largest relative difference",
-            1e-9,
             float(found["epoch"].to_numpy().max()),
-            says="none, but for the computer's rounding",
+            says="none",
         ),
-        below(
+        ROUNDING.claim(
             "the epoch's length in round trips, stepped, against eq. 3: "
             "the largest relative difference",
-            1e-9,
             float(found["pipe"].to_numpy().max()),
-            says="none, but for the computer's rounding",
+            says="none",
         ),
-        below(
+        ROUNDING.claim(
             "the Perron vector is α_i/(1 − β_i) (theorem 2.1): the largest change of a share when "
             "multiplied by A",
-            1e-12,
             float(found["moved"].to_numpy().max()),
-            says="none, but for the computer's rounding",
+            says="none",
         ),
-        below(
+        ROUNDING.claim(
             "the eigenvalue of the Perron vector is 1: the largest difference from 1",
-            1e-9,
             float(np.abs(found["first"].to_numpy() - 1).max()),
-            says="none, but for the computer's rounding",
+            says="none",
         ),
         stated(
             "all other eigenvalues lie in [β_1, β_n]",
@@ -132,12 +129,11 @@ def _claims_of_sec2(found: pl.DataFrame, rise: float, printed: float) -> list[Cl
 def _claims_of_shares(found: pl.DataFrame, rise: float, printed: float) -> list[Claim]:
     """Return the claims of htcp/sec2 on fairness and how soon it comes."""
     return [
-        below(
+        ROUNDING.claim(
             "α = 2(1 − β) is fair: the largest difference of two shares of the Perron vector, "
             "which is found numerically",
-            1e-9,
             float(found["unfair"].to_numpy().max()),
-            says="none, but for the computer's rounding",
+            says="none",
         ),
         near(
             "rise time at β = 0.5, from log(0.05)/log λ",

@@ -27,6 +27,7 @@ from narrows_papers.pxcp.setup import (
     over_seeds,
     share,
 )
+from narrows_papers.readings import MUCH_MORE
 from narrows_papers.registry import Finding, experiment
 
 # Figure 2 (b)'s number of flows.
@@ -47,8 +48,6 @@ INTERVALS = {
     "four hops [11]": "four-hop",
 }
 TOKENS = [1, 4, 16]
-# "Much bigger" gives no number: at least twice as much.
-MUCH = 2
 TCPS = {name.removeprefix("P. "): SENDERS[name] for name in PACED_TCP}
 
 
@@ -148,17 +147,17 @@ def _claims_of_sec32(
             "data packet pacing has a much bigger impact on performance than ACK pacing: what "
             "pacing of data adds to the utilisation of a non-paced TCP, over what pacing of "
             "acknowledgements adds, smallest over Reno, NewReno and HSTCP",
-            f"much bigger (taken as > {MUCH})",
+            MUCH_MORE.paper("much bigger"),
             f"{ratio:.3g}",
-            ratio > MUCH,
+            MUCH_MORE.holds(ratio),
             clocked,
         ),
         stated(
             "the same of XCP with C.P.: by what factor pacing of data shortens the longest queue "
             "of non-paced XCP, over the factor by which pacing of acknowledgements does",
-            f"much bigger (taken as > {MUCH})",
+            MUCH_MORE.paper("much bigger"),
             f"{shorter:.3g}",
-            shorter > MUCH,
+            MUCH_MORE.holds(shorter),
             clocked,
         ),
         order(

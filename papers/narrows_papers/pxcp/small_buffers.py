@@ -30,6 +30,7 @@ from narrows_papers.pxcp.setup import (
     order,
     over_seeds,
 )
+from narrows_papers.readings import ABOUT, AROUND, MUCH_LESS, MUCH_MORE, NOT_MUCH_MORE, SAME
 from narrows_papers.registry import Finding, experiment
 
 # With fewer flows, linear growth from 64 packets does not reach a flow's share of the link within
@@ -107,6 +108,7 @@ def fig02a(bench: Bench) -> Finding:
         title="buffers as measured in figure 1 (a)",
     )
     axes[0][1].set(ylabel="utilisation", ylim=(0, 1), title="23,360 and 124,040 bytes")
+    level(axes[0][0], 0.8)
     level(axes[0][0], 0.9)
     for ax in axes[0]:
         ax.legend(fontsize="xx-small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
@@ -152,8 +154,8 @@ def _over_the_flows(frame: pl.DataFrame, later: str) -> list[Claim]:
             "value furthest off",
             0.9,
             float(xcp[np.abs(xcp - 0.9).argmax()]),
-            0.03,
-            since='the paper says "around"',
+            ABOUT,
+            since=AROUND,
         ),
         above(
             f"buffers measured: every paced TCP is above 80 % from {REACHED} flows on: the lowest "
@@ -161,11 +163,9 @@ def _over_the_flows(frame: pl.DataFrame, later: str) -> list[Claim]:
             0.8,
             least[0],
         ),
-        below(
-            f"buffers measured: non-paced TCP is very low up to {FEW} flows, less than half of "
-            f"what paced TCP uses: the highest utilisation ({few[1]}) over the lowest of a paced "
-            "TCP",
-            0.5,
+        MUCH_LESS.claim(
+            f"buffers measured: non-paced TCP is very low up to {FEW} flows: the highest "
+            f"utilisation ({few[1]}) over the lowest of a paced TCP",
             few[0] / paced,
             says="very low",
         ),
@@ -184,6 +184,7 @@ def _over_the_flows(frame: pl.DataFrame, later: str) -> list[Claim]:
 def _over_the_seeds(where: str, frame: pl.DataFrame, flows: int) -> list[Claim]:
     use = {name: _at(frame, name, flows) for name in SENDERS}
     newreno, hstcp = (sum(use[f"P. {law}"]) / len(use["P. HSTCP"]) for law in ("NewReno", "HSTCP"))
+    bursty = (sum(use["N.P. HSTCP"]) - sum(use["N.P. NewReno"])) / len(use["N.P. HSTCP"])
     return [
         order(
             f"{where}: utilisation of the paced senders",
@@ -194,10 +195,17 @@ def _over_the_seeds(where: str, frame: pl.DataFrame, flows: int) -> list[Claim]:
         ),
         stated(
             f"{where}: paced NewReno is marginally above paced HSTCP: difference of the means",
-            "marginally (taken as 0 to 0.05)",
+            SAME.paper("marginally, and not below"),
             f"{newreno - hstcp:.4f}",
-            0 <= newreno - hstcp < 0.05,
+            newreno >= hstcp and SAME.holds(newreno - hstcp),
             "not known",
+        ),
+        stated(
+            f"{where}: non-paced NewReno is marginally below non-paced HSTCP: difference of the "
+            "means",
+            SAME.paper("marginally, and not above"),
+            f"{bursty:.4f}",
+            bursty >= 0 and SAME.holds(bursty),
         ),
         order(
             f"{where}: paced HSTCP drops more packets than paced NewReno: loss rate",
@@ -261,10 +269,10 @@ def fig02b(bench: Bench) -> Finding:
     slow = ["P. NewReno", "P. Reno"]
     claims = _claims_of_fig02b(bench, buffers, full, swing, grows, clock, many, slow)
     note = (
-        "The caption says 40 and 80 flows, the text 40 and 800. What the text describes begins "
-        "only with 800: the standard deviation of paced XCP's utilisation from 20 s on, over that "
-        f"from 11 to 15 s, is {grows[40]:.2g} with 40, {grows[80]:.2g} with 80 and "
-        f"{grows[800]:.2g} with 800 flows."
+        "The caption says 40 and 80 flows, the text 40 and 800. What the text describes is seen "
+        "only with 800: the standard deviation of paced XCP's utilisation from 20 s on is "
+        f"{swing['P. XCP, 40']:.2g} with 40, {swing['P. XCP, 80']:.2g} with 80 and "
+        f"{swing['P. XCP, 800']:.2g} with 800 flows."
     )
     figure = _draw_fig02b(seen)
     data = pl.concat(
@@ -297,23 +305,26 @@ def _claims_of_fig02b(
             )
             for last in slow
         ),
-        above(
-            "paced TCP is saw-toothed: standard deviation of utilisation over "
-            "that of paced XCP, the smallest",
-            3,
+        MUCH_MORE.claim(
+            "paced TCP is saw-toothed, which paced XCP is not: standard deviation of utilisation "
+            "over that of paced XCP, the smallest",
             min(swing[f"{name}, 40"] for name in PACED_TCP) / swing["P. XCP, 40"],
             says="saw-toothed",
         ),
-        above(
-            "paced XCP with 800 flows is steady for 15 s, then oscillates: standard deviation "
-            "from 20 s on over that from 11 to 15 s",
-            1.5,
+        MUCH_MORE.claim(
+            "paced XCP with 800 flows oscillates in the end, and with 40 it does not: standard "
+            "deviation from 20 s on over that with 40 flows",
+            swing["P. XCP, 800"] / swing["P. XCP, 40"],
+            says="oscillates",
+        ),
+        MUCH_MORE.claim(
+            "it is steady for 15 s before that: standard deviation from 20 s on over that from 11 "
+            "to 15 s",
             grows[800],
             says="oscillates",
         ),
-        below(
+        NOT_MUCH_MORE.claim(
             "the cause is that windows are whole packets: the same with real-valued windows",
-            1.5,
             _swing_grows(bench, *_real_windows(bench, buffers[800])),
             says="no oscillation",
             why="not known what else makes it swing",

@@ -14,6 +14,7 @@ from narrows.theory.fluid_queues import equal_loss, overload_loss
 from narrows.theory.stability import one_link
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, above, below, ours, ranked
+from narrows_papers.readings import MUCH_MORE, NOT_MUCH_MORE
 from narrows_papers.registry import Finding, experiment
 from narrows_papers.series import each_run, over_poisson
 
@@ -125,15 +126,14 @@ def _cycle(table: pl.DataFrame) -> list[Claim]:
         for name in BUFFERS
     }
     return [
-        above(
+        MUCH_MORE.claim(
             "beyond the stability condition there are limit cycles: 100 ms, an intermediate "
             f"buffer, unpaced: power of {CYCLE[0]} to {CYCLE[1]} cycles per round trip over the "
             "mean",
-            3.0,
             peaks["intermediate"],
             says="limit cycles",
         ),
-        ours(below("in a small buffer there is none", 1.5, peaks["small"])),
+        ours(NOT_MUCH_MORE.claim("in a small buffer there is none", peaks["small"], says="none")),
     ]
 
 
@@ -153,7 +153,6 @@ def _linear() -> list[Claim]:
             "it is unstable in an intermediate buffer, max(0, 1 − 1/ρ): margin",
             1.0,
             intermediate.margin,
-            says="unstable",
         ),
     ]
 
@@ -170,10 +169,9 @@ def _alike(table: pl.DataFrame) -> Claim:
     paced = table.filter(rtt=100, pacing="exponential")
     names = ("large", "intermediate")
     means = {name: float(np.mean(_of(paced, "variation", buffer=name))) for name in names}
-    return below(
+    return NOT_MUCH_MORE.claim(
         "large buffers behave as intermediate ones: 100 ms, paced: the ratio of their deviations, "
         "the larger over the smaller",
-        1.5,
         max(means.values()) / min(means.values()),
         says="much the same",
     )

@@ -126,7 +126,7 @@ def _falls(full: pl.DataFrame, law: str) -> Claim:
     return stated(
         f"the least buffer that {law} fills the link with "
         f"{'falls as 1/√n' if falls else 'does not fall as 1/√n'}: the power of n, from four flows",
-        "−0.5 (taken as −0.75 to −0.25)" if falls else "above −0.25",
+        "−0.5 (taken as −0.75 to −0.25: nearer than to 0 or −1)" if falls else "above −0.25",
         f"{power:.2f}",
         -0.75 <= power <= -0.25 if falls else power > -0.25,
     )

@@ -10,6 +10,7 @@ from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, ours, stated
+from narrows_papers.readings import APART, SAME
 from narrows_papers.registry import Finding, experiment
 from narrows_papers.series import each_run
 from narrows_papers.spang.setup import (
@@ -34,8 +35,6 @@ WHY_ABOVE = (
     "at 67 packets, where the 2nd has 0.673 and the line 0.702; the mean of 20 ms adds 0.02; "
     "theirs lies above the line, too: 0.73 of 0.95 at 40 %, where the line has 0.70"
 )
-# Points of the link's rate, as their own differ from the line.
-NEAR = 0.05
 # They find all loss-based laws far below the formula with less than 15 % of a BDP.
 SMALL = 9
 
@@ -84,9 +83,9 @@ def _on_the_line(table: pl.DataFrame, law: str, way: str, least: float) -> Claim
     sender = " without bursts and paced evenly" if way == "smooth" else ""
     return stated(
         f"one {law} flow{sender} uses {what} of the link, {where}: the largest distance",
-        f"on the line (taken as within {NEAR:.2f}, as theirs lie)",
+        SAME.paper("on the line"),
         f"{apart[worst]:+.3f} at {worst} packets",
-        abs(apart[worst]) <= NEAR,
+        SAME.holds(abs(apart[worst])),
         WHY_ABOVE if law == "Reno" else "",
     )
 
@@ -96,9 +95,9 @@ def _collapses(table: pl.DataFrame, law: str) -> Claim:
     return stated(
         f"below 15 % of a BDP {law} is far below the line: at {SMALL} packets of 9000 bytes, "
         "little more than one burst",
-        f"far below {line:.2f} (taken as by 0.1)",
-        f"{low:.3f}",
-        low < line - 0.1,
+        APART.paper("far below the line"),
+        f"{line - low:.3f}, {low:.3f} for {line:.2f}",
+        APART.holds(line - low),
     )
 
 

@@ -11,7 +11,8 @@ import polars as pl
 from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows_papers.bench import Bench
-from narrows_papers.claims import Claim, above, stated
+from narrows_papers.claims import Claim, stated
+from narrows_papers.readings import FULL, MUCH_MORE
 from narrows_papers.registry import Finding, experiment
 from narrows_papers.series import each_run
 from narrows_papers.spang.setup import ASSUMED, LAWS, WARMUP, scenario
@@ -147,17 +148,14 @@ def marked(bench: Bench) -> Finding:
     }
     means = {str(way): float(np.mean(values)) for way, values in cuts.items()}
     claims = [
-        above(
-            "of 32 Reno flows whose packets are marked while the queue is above 166, those that "
-            "reduce their windows together",
-            0.8 * 32,
-            means["marked"],
-            "flows",
+        FULL.claim(
+            "of 32 Reno flows whose packets are marked while the queue is above 166, the share "
+            "that reduce their windows together",
+            means["marked"] / 32,
             says="all flows cut together",
         ),
-        above(
-            "that is more than if the queue drops what is above 166: the ratio",
-            1.5,
+        MUCH_MORE.claim(
+            "that is much more than if the queue drops what is above 166: the ratio",
             means["marked"] / means["dropped"],
             says="marking breaks the rule of √n",
         ),
