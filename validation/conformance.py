@@ -14,6 +14,7 @@ from narrows.conformance import SIGNS, Check, Conformance, Finding, Row, checks
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs/conformance.md"
+HEADS = "| | name | asked by | in its words | what is asked here |"
 MARK = "<!-- measured -->"
 # Each with what it is judged as, if its name does not say so.
 OURS = ["sack", "cubic", "bbr", "bbr:as=draft", "bbr1", "quic", "cubic+quic", "bbr+quic", "etcp"]
@@ -56,14 +57,15 @@ def _sums(found: Sequence[Conformance]) -> Iterator[str]:
 
 
 def _asked(check: Check) -> str:
-    return f"| {check.id} | {check.name} | {check.source} {check.word} | {check.asks} |"
+    words = f'"{check.quote}"' if check.quote else ""
+    return f"| {check.id} | {check.name} | {check.source} {check.word} | {words} | {check.asks} |"
 
 
 def measured(ours: Sequence[Conformance], theirs: Sequence[Conformance]) -> str:
     """Return the part of the page that is measured."""
     lines = ["## Our laws", *_table(ours), "", *_sums(ours), ""]
     lines += ["## Stacks that others wrote", *_table(theirs), "", *_sums(theirs), ""]
-    lines += ["## The checks", "| | name | asked by | what is asked |", "|---|---|---|---|"]
+    lines += ["## The checks", HEADS, "|---|---|---|---|---|"]
     lines += [_asked(check) for check in checks().values()]
     return "\n".join(lines) + "\n"
 

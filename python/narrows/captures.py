@@ -155,7 +155,8 @@ def why(
             f", {told['beyond']} of connections beyond the first 65536" if told["beyond"] else ""
         )
         kind = "connection" if is_qlog(beginning) else "TCP connection"
-        raise Error(f"{path}: holds no {kind} with payload; it has {told['frames']} frames{beyond}")
+        frames = f"{told['frames']} frame{'' if told['frames'] == 1 else 's'}"
+        raise Error(f"{path}: holds no {kind} with payload; it has {frames}{beyond}")
     name = path.name
     if told["broken"]:
         where = NAMELESS if anonymous else path
@@ -261,6 +262,8 @@ def sentence(flow: Mapping[str, Any]) -> str:
     untold = shares["untold"]
     first = max(shares, key=lambda name: shares[name])
     second = max(shares.keys() - {first, "untold"}, key=lambda name: shares[name])
+    if not shares[first]:
+        return "It is over as soon as it begins."
     said = f"Held back by {WORDS[first]} for {shares[first]:.0%} of its time"
     if shares[second] >= SECOND:
         said += f", then by {WORDS[second]} ({shares[second]:.0%})"
@@ -297,7 +300,7 @@ def in_sum(flows: Sequence[Mapping[str, Any]]) -> str:
     largest = sorted((name for name in sums if sums[name] >= LEAST), key=lambda name: -sums[name])
     said = ", ".join(f"{NAMES[name]} {100 * sums[name]:.0f} %" for name in largest)
     count = f"{len(flows)} flow{'s' if len(flows) > 1 else ''}"
-    return f"{count}, {size:.2f} MB, held back by: {said}"
+    return f"{count}, {size:.2f} MB" + (f", held back by: {said}" if said else "")
 
 
 # A share of all time that is named.

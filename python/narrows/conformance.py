@@ -57,7 +57,14 @@ class Check:
     group: str
     word: str
     source: str
+    quote: str
     asks: str
+
+    @property
+    def told(self) -> str:
+        """Return who asks for it and how strongly, with their words, and what is asked here."""
+        words = f': "{self.quote}"' if self.quote else ""
+        return f"{self.source} {self.word}{words} Here: {self.asks}"
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,7 @@ class Row:
 
     def __repr__(self) -> str:
         check = self.check
-        return f"{line(self)}\n  {check.source} {check.word}: {check.asks}"
+        return f"{line(self)}\n  {check.told}"
 
     def record(self) -> dict[str, Any]:
         """Return it as one object for ``--json``.
@@ -108,7 +115,12 @@ class Row:
         told |= {"finding": self.finding.value}
         told |= {"number": self.number if math.isfinite(self.number) else None}
         told |= {"seen": self.seen, "bound": self.bound}
-        return told | {"word": check.word, "source": check.source, "asks": check.asks}
+        return told | {
+            "word": check.word,
+            "source": check.source,
+            "quote": check.quote,
+            "asks": check.asks,
+        }
 
 
 @dataclass(frozen=True)

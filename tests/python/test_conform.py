@@ -8,9 +8,11 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import narrows as nw
@@ -219,10 +221,44 @@ def test_choices(narrows: Run) -> None:
     quic = [row["id"] for row in rows if row["cc"] == "quic"]
     assert quic == ["D1", "D2", "D3", "D4", "D5", "D7", "D9"]
     listed = narrows("conform", "--list").stdout
-    assert all(check.asks in listed for check in checks().values())
+    said = " ".join(listed.split())
+    assert all(check.asks in said and check.quote in said for check in checks().values())
+    assert [check.id for check in checks().values() if not check.quote] == ["X8"]
+    assert all(len(line) <= 80 for line in listed.splitlines())
     assert narrows("conform").returncode == 2
     assert narrows("conform", "--cc", "sack", "--only", "D1", "--skip", "D*").returncode == 2
     assert narrows("conform", "--cc", "sack,sack", "--only", "D1").returncode == 2
     strict = ("conform", "--cc", "cubic+quic", "--only", "U5")
     assert narrows(*strict).returncode == 0
     assert narrows(*strict, "--strict").returncode == 1
+
+
+def _median_flight(flight: Sequence[tuple[float, float]], start: float, end: float) -> float:
+    """Return the median over time of what is in flight, between two times."""
+    times, packets = np.array(flight).T
+    inside = (times > start) & (times < end)
+    before = packets[np.searchsorted(times, start, side="right") - 1]
+    values = np.concatenate([[before], packets[inside]])
+    lasting = np.diff(np.concatenate([[start], times[inside], [end]]))
+    order = np.argsort(values)
+    summed = np.cumsum(lasting[order])
+    return float(values[order][np.searchsorted(summed, summed[-1] / 2)])
+
+
+@pytest.mark.parametrize("cc", ["cubic", "sack", "cubic+quic", "quic"])
+def test_what_is_in_flight_is_the_window_that_the_law_tells(cc: str) -> None:
+    """Section 6.2 of the checks' specification: within 2 % in each round."""
+    found = nw.conform(cc, only="D1,D4,D6,R1,E1,G1,G2")
+    for row in found.rows:
+        if not row.scenarios:
+            continue
+        scenario = row.scenarios[-1]
+        flight = observe(found, scenario).flight
+        described = json.loads(scenario) | {"sample": "5ms"}
+        series = nw.run(nw.Scenario(**described)).flow_series
+        times, windows = series["time"].to_numpy(), series["window"].to_numpy()
+        rtt = _core.seconds("rtt", described["rtt"])
+        for start in np.arange(2, _core.seconds("duration", described["duration"]) - rtt, 0.5):
+            told = float(np.median(windows[(times > start) & (times <= start + rtt)]))
+            seen = _median_flight(flight, start, start + rtt)
+            assert seen == pytest.approx(told, rel=0.02), f"{row.check.id} at {start} s"

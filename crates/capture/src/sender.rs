@@ -433,6 +433,7 @@ impl Sender {
     /// How far the receiver lets the sender go.
     fn give_room(&mut self, at: Time, segment: &Segment) {
         let (Some(acknowledged), false) = (segment.acknowledged, segment.reset) else { return };
+        self.note_room(at, segment);
         let scale = if segment.syn { Some(0) } else { self.survey.scale };
         // Without the handshake nobody knows what a window means.
         let Some(scale) = scale else { return };
@@ -448,7 +449,11 @@ impl Sender {
         if self.highest.is_some() {
             self.room = Some(self.room.map_or(room, |before| before.max(room)));
         }
-        match (window, self.zero_since) {
+    }
+
+    /// Whether the receiver has any room, which does not hang on the scale.
+    fn note_room(&mut self, at: Time, segment: &Segment) {
+        match (segment.window, self.zero_since) {
             (0, None) if !segment.syn => {
                 self.zero_since = Some(at);
                 self.counts.zero_windows += 1;

@@ -119,7 +119,9 @@ pub struct Check {
     pub word: Word,
     /// Who asks for it.
     pub source: &'static str,
-    /// What is asked, in a sentence.
+    /// The words of one of them; empty if they are nobody's.
+    pub quote: &'static str,
+    /// What is asked here, in a sentence; numbers that the words do not have are ours.
     pub asks: &'static str,
     /// Whether it is asked of a subject; if not, why.
     pub(crate) applies: fn(&Subject) -> Result<(), &'static str>,
@@ -130,10 +132,11 @@ pub struct Check {
 impl Check {
     /// The check as one object.
     pub fn record(&self) -> Value {
-        let Self { id, name, group, word, source, asks, .. } = self;
+        let Self { id, name, group, word, source, quote, asks, .. } = self;
         let (group, word) = (group.as_str(), word.as_str());
         json!({
-            "id": id, "name": name, "group": group, "word": word, "source": source, "asks": asks,
+            "id": id, "name": name, "group": group, "word": word, "source": source, "quote": quote,
+            "asks": asks,
         })
     }
 }

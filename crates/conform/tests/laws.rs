@@ -107,6 +107,17 @@ fn settings_that_are_no_longer_the_law_are_red() {
 }
 
 #[test]
+fn a_repair_that_may_be_marked_is_red() {
+    let checks = chosen("E4").expect("it is a check");
+    for (repairs, expected) in [(false, ""), (true, "E4")] {
+        let subject = Subject::new("cubic", None).expect("it is there");
+        let subject = subject.with("ecn_retransmit", repairs);
+        let rows = conform(&subject, &Own::default(), &checks).expect("it runs");
+        assert_eq!(red(&rows), expected, "{}", rows[0].seen);
+    }
+}
+
+#[test]
 fn a_path_that_is_not_filled_is_red() {
     let small = Subject::new("bbr", None).expect("it is there").with("max_window", "100p");
     let checks = chosen("B4,B5,B10,B11,T8").expect("they are checks");

@@ -141,14 +141,15 @@ impl Conformance {
             let Row { check, verdict, seen, bound, .. } = row;
             let _ = write!(
                 told,
-                "\n  {} {} {}: {seen}; {bound}\n    {} {}: {}\n    again: NARROWS_ONLY={} cargo \
+                "\n  {} {} {}: {seen}; {bound}\n    {}\n    {} {}: \"{}\"\n    again: NARROWS_ONLY={} cargo \
                  test; {}",
                 check.id,
                 check.name,
                 verdict.as_str(),
+                check.asks,
                 check.source,
                 check.word.as_str(),
-                check.asks,
+                check.quote,
                 check.id,
                 artefacts::write_check(row, &self.own),
             );

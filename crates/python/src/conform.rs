@@ -16,9 +16,16 @@ use pyo3::prelude::*;
 #[cfg(target_os = "linux")]
 use std::ops::ControlFlow;
 
-/// Id, name, group, word, source, what is asked.
-type CheckLine =
-    (&'static str, &'static str, &'static str, &'static str, &'static str, &'static str);
+/// Id, name, group, word, source, its words, what is asked.
+type CheckLine = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+);
 
 /// Id, verdict, number, the number for people, bound, scenarios as JSON.
 type RowLine = (&'static str, &'static str, f64, String, String, Vec<String>);
@@ -31,12 +38,12 @@ fn wrong(message: String) -> PyErr {
     Failed::Input(message).into()
 }
 
-/// Return all checks: id, name, group, word, source, what is asked.
+/// Return all checks: id, name, group, word, source, its words, what is asked.
 #[pyfunction]
 pub(crate) fn conform_checks() -> Vec<CheckLine> {
     let line = |check: &'static Check| {
         let (group, word) = (check.group.as_str(), check.word.as_str());
-        (check.id, check.name, group, word, check.source, check.asks)
+        (check.id, check.name, group, word, check.source, check.quote, check.asks)
     };
     conform::all().map(line).collect()
 }

@@ -232,7 +232,8 @@ def conformance(found: Conformance, row: Row, wire: Wire, made: Made) -> str:
         ("found", f"{row.finding}: {row.seen}"),
         ("bound", row.bound),
         ("asked by", f"{check.source} {check.word}"),
-        ("what is asked", check.asks),
+        *([("in its words", check.quote)] if check.quote else []),
+        ("what is asked here", check.asks),
     ):
         table.add_row(name, told)
     data = {"warmup": 0.0, "sections": [section.packed() for section in _of_wire(wire)]}

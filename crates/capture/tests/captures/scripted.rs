@@ -149,6 +149,21 @@ fn a_closed_window_is_counted_and_timed() {
 }
 
 #[test]
+fn a_window_that_stays_shut_needs_no_handshake_to_be_seen() {
+    let sent = Said::data(0, 1, FULL);
+    let shut = |at| Said { window: 0, ..Said::ack(at, 1 + FULL as u32) };
+    let mut said = vec![sent, shut(20)];
+    for at in [3_400_000, 10_200_000, 23_700_000] {
+        // An empty segment below what is acknowledged asks (RFC 9293, §3.8.6.1).
+        said.extend([Said::data(at, FULL as u32, 0), shut(at + 20)]);
+    }
+    let flow = flow(&said);
+    assert_eq!((flow.cause, flow.zero_windows), (Cause::Receiver, 1));
+    near(flow.zero_seconds, 23.7);
+    near(share(&flow, Cause::Receiver), 1.0);
+}
+
+#[test]
 fn ports_that_are_used_again_are_another_connection() {
     let mut said = rounds(3, 10, 65_535);
     let later = said.clone().into_iter().map(|it| Said {

@@ -14,7 +14,11 @@ pub(super) static CHECKS: &[Check] = &[
         name: "start-up ends",
         group: Group::Bbr,
         word: Word::Follows,
-        source: "draft-ietf-ccwg-bbr, Startup",
+        source: "draft-ietf-ccwg-bbr §5.3.1.2, §5.3.1.1",
+        quote: "if BBR counts several (three) non-application-limited rounds where attempts to \
+               significantly increase the delivery rate actually result in little increase (less \
+               than 25 percent), then it estimates that it has fully utilized the per-flow \
+               available bandwidth [...]",
         asks: "Start-up ends once three rounds have brought less than a quarter more; until then no \
                more than its gain times the path's bandwidth-delay product is in flight.",
         applies: if_bbr,
@@ -36,7 +40,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "drain",
         group: Group::Bbr,
         word: Word::Follows,
-        source: "draft-ietf-ccwg-bbr, Drain",
+        source: "draft-ietf-ccwg-bbr §5.3.2",
+        quote: "In Drain, BBR aims to quickly drain any queue at the bottleneck link that was \
+               created in Startup by switching to a pacing_gain well below 1.0, until any \
+               estimated queue has been drained.",
         asks: "After start-up the queue is drained: some bandwidth-delay product stays in flight.",
         applies: if_bbr,
         measure: |trial| {
@@ -51,7 +58,9 @@ pub(super) static CHECKS: &[Check] = &[
         name: "ProbeRTT",
         group: Group::Bbr,
         word: Word::Follows,
-        source: "draft-ietf-ccwg-bbr, ProbeRTT",
+        source: "draft-ietf-ccwg-bbr §5.3.4.1, §5.3.4.2",
+        quote: "To allow coordination with other BBR flows, each BBR flow MUST use the standard \
+               BBR.ProbeRTTInterval of 5 secs.",
         asks: "Every five seconds (version 1: ten) the flight is small for 200 ms.",
         applies: if_bbr,
         measure: |trial| {
@@ -72,7 +81,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "bandwidth",
         group: Group::Bbr,
         word: Word::Follows,
-        source: "draft-ietf-ccwg-bbr, ProbeBW",
+        source: "draft-ietf-ccwg-bbr §5.3.3.2, §5.3.4.2",
+        quote: "It tries to match the sending rate to the flow's current available bandwidth, to \
+               try to achieve high utilization of the available bandwidth without increasing \
+               queue pressure.",
         asks: "Alone on a path it uses 94 % of it, ProbeRTT included.",
         applies: if_bbr,
         measure: |trial| {
@@ -86,7 +98,9 @@ pub(super) static CHECKS: &[Check] = &[
         name: "less than a packet",
         group: Group::Bbr,
         word: Word::Follows,
-        source: "draft-ietf-ccwg-bbr, Minimum cwnd",
+        source: "draft-ietf-ccwg-bbr §5.6.4.3",
+        quote: "For BBR.max_inflight, BBR imposes a floor of BBR.MinPipeCwnd (4 packets, i.e. 4 \
+               * C.SMSS).",
         asks: "On a path that holds less than a packet two to six are in flight, or eight (v1).",
         applies: if_bbr,
         measure: |trial| {
@@ -101,7 +115,9 @@ pub(super) static CHECKS: &[Check] = &[
         name: "tolerated losses",
         group: Group::Bbr,
         word: Word::Follows,
-        source: "draft-ietf-ccwg-bbr, BBRLossThresh",
+        source: "draft-ietf-ccwg-bbr §2.8 BBR.LossThresh",
+        quote: "BBR.LossThresh: A constant specifying the maximum tolerated per-round-trip \
+               packet loss rate when probing for bandwidth (the default is 2%).",
         asks: "Of a path on which every 67th packet is lost (1.5 %) nine tenths are used.",
         applies: if_bbr,
         measure: |trial| {

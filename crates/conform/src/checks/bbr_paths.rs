@@ -14,7 +14,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "ten times the rate",
         group: Group::Bbr,
         word: Word::Follows,
-        source: "draft-ietf-ccwg-bbr, ProbeBW_UP",
+        source: "draft-ietf-ccwg-bbr §5.3.3.5, Increasing Bandwidth 10x and Ensuring Full \
+               Bandwidth is Reached",
+        quote: "Ensure the connection discovers the full 100 Mbit/s bandwidth within a \
+               reasonable number of round trips (O(log(BDP))).",
         asks: "When the path becomes ten times as fast nine tenths of it are used after five \
                seconds and twelve rounds.",
         applies: if_bbr,
@@ -31,7 +34,11 @@ pub(super) static CHECKS: &[Check] = &[
         name: "a tenth of the rate",
         group: Group::Bbr,
         word: Word::Follows,
-        source: "draft-ietf-ccwg-bbr, the max_bw filter",
+        source: "draft-ietf-ccwg-bbr §5.5.3, Decreasing Bandwidth 10x and Ensuring Max Bandwidth \
+               Adapts Down",
+        quote: "Verify that after the `BBR.max_bw` window expires (2 PROBE_BW cycles, or \
+               `BBR.MaxBwFilterLen`), `BBR.max_bw` drops to the new 10 Mbit/s limit, matching \
+               the path's delivery rate.",
         asks: "When the path becomes a tenth as fast no more than half a bandwidth-delay product \
                more than usual is in flight ten seconds later.",
         applies: if_bbr,
@@ -50,7 +57,9 @@ pub(super) static CHECKS: &[Check] = &[
         name: "a policer",
         group: Group::Bbr,
         word: Word::Follows,
-        source: "draft-ietf-ccwg-bbr, BBRLossThresh",
+        source: "draft-ietf-ccwg-bbr, Handling Token Bucket Policers",
+        quote: "Ensure BBR eventually reaches a stable operating point that conforms to the \
+               token rate without excessive continuous packet loss.",
         asks: "Behind a policer of a quarter of the path a tenth of the packets is lost at most.",
         applies: if_bbr,
         measure: |trial| {
@@ -66,7 +75,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "restart at full rate",
         group: Group::Bbr,
         word: Word::Follows,
-        source: "draft-ietf-ccwg-bbr, Restarting from Idle",
+        source: "draft-ietf-ccwg-bbr §5.4.1, Skipping PROBE_RTT Due to Application-Limited Sending",
+        quote: "When restarting from idle in ProbeBW states, BBR leaves C.cwnd as-is and paces \
+               packets at exactly BBR.bw, aiming to return as quickly as possible to its target \
+               operating point of rate balance and a full pipe.",
         asks: "After six silent seconds it begins at the bandwidth that it knows: nine tenths of \
                the path are used in the first ten rounds, and no ProbeRTT comes within three \
                seconds.",
@@ -78,7 +90,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "start of a limited application",
         group: Group::Bbr,
         word: Word::Follows,
-        source: "draft-ietf-ccwg-bbr, Startup and app-limited samples",
+        source: "draft-ietf-ccwg-bbr §5.3.1.2, §5.5.4, Never Exiting PROBE_UP (or STARTUP) When \
+               Application-Limited With No Loss",
+        quote: "Verify that as long as there is no loss and the rounds are application-limited, \
+               the connection stays in PROBE_UP (or STARTUP) indefinitely.",
         asks: "After seventeen seconds of 1 Mbps it finds the path's rate as at a start: nine tenths \
                after as many rounds as doublings and five more.",
         applies: if_bbr,
@@ -96,7 +111,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "aggregation",
         group: Group::Bbr,
         word: Word::Follows,
-        source: "draft-ietf-ccwg-bbr, extra_acked",
+        source: "draft-ietf-ccwg-bbr §5.5.9",
+        quote: "BBR augments C.cwnd by BBR.extra_acked to allow the connection to keep sending \
+               during inter-ACK silences, to an extent that matches the recently measured degree \
+               of aggregation.",
         asks: "If acknowledgements come each 10 ms only, nine tenths of the path are used.",
         applies: if_bbr,
         measure: |trial| {
@@ -110,7 +128,9 @@ pub(super) static CHECKS: &[Check] = &[
         name: "start-up ends with losses",
         group: Group::Bbr,
         word: Word::Follows,
-        source: "draft-ietf-ccwg-bbr, BBRCheckStartupHighLoss",
+        source: "draft-ietf-ccwg-bbr §5.3.1.3",
+        quote: "The loss rate over the time scale of a single full round trip exceeds \
+               BBR.LossThresh (2%).",
         asks: "If a twentieth of two rounds of start-up is lost, growth ends within three rounds.",
         applies: if_v3,
         measure: |trial| {
@@ -129,7 +149,11 @@ pub(super) static CHECKS: &[Check] = &[
         name: "a packet that is late",
         group: Group::Bbr,
         word: Word::Follows,
-        source: "draft-ietf-ccwg-bbr, spurious losses",
+        source: "draft-ietf-ccwg-bbr §5.5.11",
+        quote: "If the transport protocol later declares the loss recovery episode to be \
+               spurious, then BBR restores aspects of its state to their previously saved \
+               values. This greatly reduces the performance impact of spurious loss recovery \
+               episodes.",
         asks: "A packet that is late by 20 ms costs no more than a twentieth of what arrives in \
                two seconds.",
         applies: if_bbr,

@@ -12,8 +12,11 @@ pub(super) static CHECKS: &[Check] = &[
         name: "beta",
         group: Group::Decrease,
         word: Word::Should,
-        source: "RFC 9438 §4.6; RFC 9002 §7.3.2, RFC 5681 §3.1 (eq. 4)",
-        asks: "A loss reduces the window to 0.7 of it (CUBIC), or to a half (Reno).",
+        source: "RFC 9438 §4.6; RFC 9002 §7.3.2, RFC 5681 §3.2 (step 2)",
+        quote: "The parameter β_cubic SHOULD be set to 0.7, which is different from the \
+               multiplicative decrease factor used in [RFC5681] (and [RFC6675]) during fast \
+               recovery.",
+        asks: "A loss reduces the window to 0.7 of it (CUBIC), or to a half (Reno, a MUST).",
         applies: if_it_reduces,
         measure: |trial| after(trial, &[1]),
     },
@@ -22,7 +25,9 @@ pub(super) static CHECKS: &[Check] = &[
         name: "beta below W_max",
         group: Group::Decrease,
         word: Word::Should,
-        source: "RFC 9438 §4.7; RFC 9002 §7.3.2",
+        source: "RFC 9438 §4.7, §4.6; RFC 9002 §7.3.2",
+        quote: "With fast convergence, when a congestion event occurs, W_max is updated as \
+               follows, before the window reduction described in Section 4.6.",
         asks: "A loss below the last W_max reduces the window by the same factor: fast convergence \
                moves W_max, not cwnd.",
         applies: if_it_reduces,
@@ -39,6 +44,8 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Decrease,
         word: Word::Should,
         source: "RFC 9438 §4.7",
+        quote: "To speed up this bandwidth release by existing flows, the following fast \
+               convergence mechanism SHOULD be implemented.",
         asks: "After a loss below the last W_max the next is (1 + β)/2 = 0.85 of the window: there \
                the curve is flat. (Where only one flow of CUBIC is, as here, it should be turned \
                off; what is asked is whether it is there.)",
@@ -64,8 +71,11 @@ pub(super) static CHECKS: &[Check] = &[
         id: "D4",
         name: "two losses in a round",
         group: Group::Decrease,
-        word: Word::Must,
-        source: "RFC 9002 §7.3.2, RFC 6582",
+        word: Word::Follows,
+        source: "RFC 9002 §7.3.2, RFC 6582 §3.2",
+        quote: "The recovery period aims to limit congestion window reduction to once per round \
+               trip. Therefore, during a recovery period, the congestion window does not change \
+               in response to new losses or increases in the ECN-CE count.",
         asks: "Two losses in one round reduce the window once.",
         applies: if_it_reduces,
         measure: |trial| {
@@ -77,8 +87,11 @@ pub(super) static CHECKS: &[Check] = &[
         id: "D5",
         name: "a burst of losses",
         group: Group::Decrease,
-        word: Word::Must,
-        source: "RFC 9002 §7.3.2, RFC 6582",
+        word: Word::Follows,
+        source: "RFC 9002 §7.3.2, RFC 6582 §3.2",
+        quote: "The recovery period aims to limit congestion window reduction to once per round \
+               trip. Therefore, during a recovery period, the congestion window does not change \
+               in response to new losses or increases in the ECN-CE count.",
         asks: "Four losses one behind the other reduce the window once.",
         applies: if_it_reduces,
         measure: |trial| {
@@ -91,7 +104,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "losses in two rounds",
         group: Group::Decrease,
         word: Word::Must,
-        source: "RFC 9438 §4.6, RFC 9002 §7.3.2",
+        source: "RFC 5681 §4.3, RFC 9438 §4.6, RFC 9002 §7.3.2",
+        quote: "Loss in two successive windows of data, or the loss of a retransmission, should \
+               be taken as two indications of congestion and, therefore, cwnd (and ssthresh) \
+               MUST be lowered twice in this case.",
         asks: "A loss of what was sent after the reduction reduces the window again.",
         applies: if_it_reduces,
         measure: twice,
@@ -102,8 +118,12 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Decrease,
         word: Word::Recommended,
         source: "RFC 9002 §7.2, RFC 9438 §4.6",
-        asks: "While every 20th packet is lost the window stays at one packet or more, and it grows \
-               again afterwards: five seconds later it is three times as large.",
+        quote: "The minimum congestion window is the smallest value the congestion window can \
+               attain in response to loss, an increase in the peer-reported ECN-CE count, or \
+               persistent congestion. The RECOMMENDED value is 2 * max_datagram_size.",
+        asks: "While every 20th packet is lost the window stays at one packet or more, half of what \
+               is recommended, and it grows again afterwards: five seconds later it is three times \
+               as large.",
         applies: if_it_reduces,
         measure: floor,
     },
@@ -112,7 +132,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "one loss in a hundred",
         group: Group::Decrease,
         word: Word::Follows,
-        source: "RFC 9438 §5.1 (tables 1 and 2); RFC 5681",
+        source: "RFC 9438 §4.3 (figure 3), §5.1 (tables 1, 2)",
+        quote: "CUBIC is designed to behave very similarly to Reno in the above two types of \
+               networks. The following two tables show the average window sizes of Reno TCP, \
+               HSTCP, and CUBIC TCP.",
         asks: "If every 100th packet is lost, Reno's window is 12.2 packets on average, 1.22/√p, and \
                CUBIC's is the same in its Reno-friendly region.",
         applies: if_it_reduces,
@@ -129,7 +152,9 @@ pub(super) static CHECKS: &[Check] = &[
         name: "a loss of a limited application",
         group: Group::Decrease,
         word: Word::Must,
-        source: "RFC 5681 §3.1 (eq. 4), §3.2",
+        source: "RFC 5681 §3.2 (step 2), §3.1 (eq. 4)",
+        quote: "When the third duplicate ACK is received, a TCP MUST set ssthresh to no more \
+               than the value given in equation (4).",
         asks: "What is reduced is the flight, not a window that is not used: a second after a loss \
                twice the flight may be sent. Asked of Reno over TCP; RFC 9438 (§4.6) and RFC 9002 \
                let the window be reduced.",

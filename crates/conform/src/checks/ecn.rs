@@ -14,7 +14,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "answer to a mark",
         group: Group::Ecn,
         word: Word::Must,
-        source: "RFC 3168 §6.1.2, RFC 9002 §7.3.2, RFC 8511 §3.1",
+        source: "RFC 3168 §5 (updated by RFC 8311 §4.1), RFC 9002 §7.3.2, RFC 8511 §3.1",
+        quote: "Upon the receipt by an ECN-Capable transport of a single CE packet, the \
+               congestion control algorithms followed at the end-systems MUST be essentially the \
+               same as the congestion control response to a *single* dropped packet.",
         asks: "A mark reduces the window as a loss does, or to 0.8 or 0.85 (ABE).",
         applies: if_it_reduces,
         measure: |trial| after_marks(trial, &[1]),
@@ -23,8 +26,10 @@ pub(super) static CHECKS: &[Check] = &[
         id: "E2",
         name: "two marks in a round",
         group: Group::Ecn,
-        word: Word::Must,
+        word: Word::Follows,
         source: "RFC 3168 §6.1.2, RFC 9002 §7.3.2",
+        quote: "TCP should not react to congestion indications more than once every window of \
+               data (or more loosely, more than once every round-trip time).",
         asks: "Two marks in one round reduce the window once.",
         applies: if_it_reduces,
         measure: |trial| after_marks(trial, &[1, 41]),
@@ -33,8 +38,10 @@ pub(super) static CHECKS: &[Check] = &[
         id: "E3",
         name: "a mark and a loss in a round",
         group: Group::Ecn,
-        word: Word::Must,
-        source: "RFC 9002 §7.3.2, RFC 3168 §6.1.2",
+        word: Word::Follows,
+        source: "RFC 3168 §6.1.2, RFC 9002 §7.3.2",
+        quote: "That is, the TCP sender's congestion window should be reduced only once in \
+               response to a series of dropped and/or CE packets from a single window of data.",
         asks: "A mark and a loss in one round reduce the window once.",
         applies: if_it_reduces,
         measure: |trial| {
@@ -48,7 +55,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "retransmissions cannot be marked",
         group: Group::Ecn,
         word: Word::Must,
-        source: "RFC 3168 §6.1.5",
+        source: "RFC 3168 §6.1.5 (updated by RFC 8311 §4.3)",
+        quote: "This document specifies ECN-capable TCP implementations MUST NOT set either ECT \
+               codepoint (ECT(0) or ECT(1)) in the IP header for retransmitted data packets \
+               [...]",
         asks: "What TCP sends again has no ECT.",
         applies: if_tcp,
         measure: |trial| {
@@ -67,7 +77,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "bits that a path takes off",
         group: Group::Ecn,
         word: Word::Must,
-        source: "RFC 9000 §13.4.2",
+        source: "RFC 9000 §13.4.2.2, §13.4.2.1",
+        quote: "If validation fails, then the endpoint MUST disable ECN. It stops setting the \
+               ECT codepoint in IP packets that it sends, assuming that either the network path \
+               or the peer does not support ECN.",
         asks: "If the path takes ECN's bits off, QUIC no longer sends them: their share of packets \
                seven seconds later.",
         applies: always,
@@ -87,8 +100,10 @@ pub(super) static CHECKS: &[Check] = &[
         id: "E6",
         name: "many marks under a scalable law",
         group: Group::Ecn,
-        word: Word::Must,
+        word: Word::Should,
         source: "RFC 8257 §3.3, RFC 9331 §4.3",
+        quote: "Rather than always halving the congestion window as described in [RFC3168], the \
+               sender SHOULD update cwnd as follows:",
         asks: "If every tenth packet is marked, a round's marks reduce the window by a twentieth, \
                which its growth of a packet makes good at twenty packets, or at ten if only every \
                second round brings growth.",
@@ -106,7 +121,9 @@ pub(super) static CHECKS: &[Check] = &[
         name: "ECT(1) only of scalable laws",
         group: Group::Ecn,
         word: Word::Must,
-        source: "RFC 9331 §4.1",
+        source: "RFC 8311 §4.2, RFC 9331 §4.3",
+        quote: "Protocols and senders MUST NOT use the ECT(1) codepoint to indicate ECT unless \
+               otherwise specified by an Experimental RFC in the IETF document stream.",
         asks: "ECT(1) says that the law is scalable, and only such a law sets it.",
         applies: always,
         measure: |trial| {
@@ -129,7 +146,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "loss under a scalable law",
         group: Group::Ecn,
         word: Word::Must,
-        source: "RFC 9331 §4.3, RFC 8257 §3.5",
+        source: "RFC 9331 §4.3 (item 2), RFC 8257 §3.5",
+        quote: "A DCTCP sender MUST react to loss episodes in the same way as conventional TCP, \
+               including fast retransmit and fast recovery algorithms, as specified in \
+               [RFC5681].",
         asks: "A loss reduces the window as Reno's or CUBIC's.",
         applies: if_scalable,
         measure: |trial| {

@@ -13,7 +13,9 @@ pub(super) static CHECKS: &[Check] = &[
         name: "Reno's slope",
         group: Group::Growth,
         word: Word::Must,
-        source: "RFC 9002 §7.3.3, RFC 5681 §3.1 (eq. 3)",
+        source: "RFC 9002 §7.3.3, RFC 5681 §3.1",
+        quote: "Note that during congestion avoidance, cwnd MUST NOT be increased by more than \
+               SMSS bytes per RTT.",
         asks: "In congestion avoidance the window grows by one packet a round at most, and by no \
                less if acknowledged bytes are counted.",
         applies: if_reno,
@@ -29,7 +31,8 @@ pub(super) static CHECKS: &[Check] = &[
         name: "CUBIC's curve",
         group: Group::Growth,
         word: Word::Should,
-        source: "RFC 9438 §4.2 (eq. 1, 2), §5.1",
+        source: "RFC 9438 §4.2 (figures 1, 2), §5.1",
+        quote: "Therefore, C SHOULD be set to 0.4.",
         asks: "W(t) = C(t − K)³ + W_max with C = 0.4 and K = ∛(W_max(1 − β)/C), within 6 %.",
         applies: if_cubic,
         measure: curve,
@@ -39,7 +42,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "CUBIC's plateau",
         group: Group::Growth,
         word: Word::Follows,
-        source: "RFC 9438 §4.2",
+        source: "RFC 9438 §3.1, §4.5",
+        quote: "This is because the window size remains almost constant, forming a plateau \
+               around the remembered congestion window size of the last congestion event, where \
+               network utilization is deemed highest.",
         asks: "Around K the window grows by one percent a round at most.",
         applies: if_cubic,
         measure: |trial| {
@@ -56,6 +62,8 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Growth,
         word: Word::Should,
         source: "RFC 9438 §4.3",
+        quote: "If so, CUBIC is in the Reno-friendly region and cwnd SHOULD be set to W_est at \
+               each reception of a new ACK.",
         asks: "On short paths the window grows as that of a Reno with CUBIC's β would: by \
                3(1 − β)/(1 + β) = 0.53 packets a round, and by one from W_max on; here while the \
                RTT grows with the queue.",
@@ -73,8 +81,10 @@ pub(super) static CHECKS: &[Check] = &[
         id: "G5",
         name: "growth after silence",
         group: Group::Growth,
-        word: Word::Should,
-        source: "RFC 9438 §4.2",
+        word: Word::Must,
+        source: "RFC 9438 §4.2, with §4.4 and §4.5",
+        quote: "The lower and upper bounds below ensure that CUBIC's congestion window increase \
+               rate is non-decreasing and is less than the increase rate of slow start [SXEZ19].",
         asks: "After twenty silent seconds the window grows by a half each round at most, once it is \
                nearly what it was.",
         applies: if_cubic,
@@ -87,7 +97,7 @@ pub(super) static CHECKS: &[Check] = &[
                 let why = "the window was not as large again within twelve rounds";
                 return Err(Stop::Undecided(why.to_owned()));
             }
-            Ok(Finding::of(most, "a round").should(Range::at_most(1.55)))
+            Ok(Finding::of(most, "a round").must(Range::at_most(1.55)))
         },
     },
     Check {
@@ -96,6 +106,8 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Growth,
         word: Word::Must,
         source: "RFC 9438 §4.2, §5.8",
+        quote: "The elapsed time t in Figure 1 MUST NOT include periods during which cwnd has \
+               not been updated due to application-limited behavior (see Section 5.8).",
         asks: "Time in which the application sends nothing does not count: a second after twenty \
                silent ones the window is a tenth above the curve without them at most.",
         applies: if_cubic,
@@ -114,6 +126,7 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Growth,
         word: Word::Follows,
         source: "RFC 9002 §7.2, RFC 5681 §3.1",
+        quote: "The RECOMMENDED value is 2 * max_datagram_size.",
         asks: "On a path that holds less than a packet nine tenths of it are used.",
         applies: always,
         measure: |trial| {
@@ -126,7 +139,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "growth goes on",
         group: Group::Growth,
         word: Word::Follows,
-        source: "RFC 9438 §4.2, RFC 5681 §3.1",
+        source: "RFC 5681 §3.1, RFC 9438 §4.2",
+        quote: "During congestion avoidance, cwnd is incremented by roughly 1 full-sized segment \
+               per round-trip time (RTT). Congestion avoidance continues until congestion is \
+               detected.",
         asks: "Below what the path holds, and without losses, the window does not stand still for \
                200 rounds.",
         applies: if_it_reduces,

@@ -14,7 +14,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "restart after silence",
         group: Group::Idle,
         word: Word::Should,
-        source: "RFC 5681 §4.1, RFC 9002 §7.8",
+        source: "RFC 5681 §4.1, RFC 6928 §2; RFC 9002 §7.8",
+        quote: "Therefore, a TCP SHOULD set cwnd to no more than RW before beginning \
+               transmission if the TCP has not sent data in an interval exceeding the \
+               retransmission timeout.",
         asks: "After five silent seconds TCP begins with ten packets at most, unless it paces, and \
                QUIC with no more than its window was.",
         applies: if_rfc,
@@ -25,7 +28,9 @@ pub(super) static CHECKS: &[Check] = &[
         name: "window of a limited application",
         group: Group::Idle,
         word: Word::Should,
-        source: "RFC 9002 §7.8, RFC 9438 §5.8",
+        source: "RFC 9002 §7.8, RFC 9438 §4.6, §5.8",
+        quote: "When this occurs, the congestion window SHOULD NOT be increased in either slow \
+               start or congestion avoidance.",
         asks: "In congestion avoidance a window that is not used does not grow: after twenty \
                seconds of 5 Mbps the flight is no larger than before them.",
         applies: if_it_reduces,
@@ -47,7 +52,9 @@ pub(super) static CHECKS: &[Check] = &[
         name: "on and off",
         group: Group::Idle,
         word: Word::Should,
-        source: "RFC 9002 §7.8, RFC 9438 §5.8",
+        source: "RFC 9002 §7.8, RFC 9438 §4.6, §5.8",
+        quote: "When this occurs, the congestion window SHOULD NOT be increased in either slow \
+               start or congestion avoidance.",
         asks: "If 250 kB come every 200 ms the window grows to three times that at most.",
         applies: if_it_reduces,
         measure: |trial| {
@@ -65,8 +72,10 @@ pub(super) static CHECKS: &[Check] = &[
         id: "I5",
         name: "probe timeout of a limited application",
         group: Group::Idle,
-        word: Word::Must,
-        source: "RFC 9002 §6.2.1, RFC 6298 §2",
+        word: Word::Follows,
+        source: "RFC 9002 §6.2.1, §6.2.4; RFC 6298 §2 (2.3, 2.4)",
+        quote: "The PTO period is the amount of time that a sender ought to wait for an \
+               acknowledgment of a sent packet.",
         asks: "After seventeen seconds of 5 Mbps a lost tail is probed for within a round trip, the \
                largest acknowledgement delay and two fifths more (TCP: three seconds).",
         applies: if_rfc,

@@ -15,6 +15,8 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Pacing,
         word: Word::Should,
         source: "RFC 9002 §7.7",
+        quote: "A sender SHOULD pace sending of all in-flight packets based on input from the \
+               congestion controller.",
         asks: "Packets are spread over the round: no silence is longer than a third of it.",
         applies: always,
         measure: |trial| {
@@ -27,7 +29,8 @@ pub(super) static CHECKS: &[Check] = &[
         name: "bursts",
         group: Group::Pacing,
         word: Word::Should,
-        source: "RFC 9002 §7.7",
+        source: "RFC 9002 §7.7, §7.2",
+        quote: "Senders SHOULD limit bursts to the initial congestion window; see Section 7.2.",
         asks: "In congestion avoidance no more than ten packets, or 14,720 bytes, leave one behind the \
                other.",
         applies: always,
@@ -43,6 +46,9 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Pacing,
         word: Word::Follows,
         source: "RFC 9002 §7.7",
+        quote: "Using a value for \"N\" that is small, but at least 1 (for example, 1.25) \
+               ensures that variations in RTT do not result in underutilization of the \
+               congestion window.",
         asks: "What is paced leaves at N·cwnd/srtt with an N of one or more, and of two at most.",
         applies: |subject| match (subject.transport, subject.profile.is_bbr()) {
             (Transport::Quic, false) => Ok(()),
@@ -55,7 +61,8 @@ pub(super) static CHECKS: &[Check] = &[
         name: "bursts at the start",
         group: Group::Pacing,
         word: Word::Should,
-        source: "RFC 9002 §7.7",
+        source: "RFC 9002 §7.7, §7.2",
+        quote: "Senders SHOULD limit bursts to the initial congestion window; see Section 7.2.",
         asks: "In slow start, too, no more than ten packets, or 14,720 bytes, leave one behind the \
                other.",
         applies: always,
@@ -72,7 +79,9 @@ pub(super) static CHECKS: &[Check] = &[
         name: "bursts after silence",
         group: Group::Pacing,
         word: Word::Should,
-        source: "RFC 9002 §7.7, §7.8; RFC 5681 §4.1",
+        source: "RFC 9002 §7.7; RFC 5681 §4.1",
+        quote: "Senders MUST either use pacing or limit such bursts. Senders SHOULD limit bursts \
+               to the initial congestion window; see Section 7.2.",
         asks: "After five silent seconds no more than ten packets leave one behind the other.",
         applies: super::if_rfc,
         measure: super::idle::train_after_silence,

@@ -17,6 +17,8 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Recovery,
         word: Word::Should,
         source: "RFC 9002 §6.1.1, RFC 5681 §3.2",
+        quote: "In order to remain similar to TCP, implementations SHOULD NOT use a packet \
+               threshold less than 3; see [RFC5681].",
         asks: "A packet that two others have overtaken is not lost.",
         applies: if_it_reduces,
         measure: |trial| {
@@ -30,7 +32,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "late by 20 ms",
         group: Group::Recovery,
         word: Word::May,
-        source: "RFC 8985 §6.2, RFC 4015",
+        source: "RFC 9438 §4.9.2, RFC 8985 §3.3.2",
+        quote: "Once the previously declared packet loss is confirmed to be spurious, CUBIC MAY \
+               restore the original values of the above-mentioned variables as follows if the \
+               current cwnd is lower than cwnd_prior.",
         asks: "A packet that comes late, when it has been taken for lost: the window afterwards; 1 \
                if the reduction was undone.",
         applies: if_it_reduces,
@@ -45,6 +50,9 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Recovery,
         word: Word::May,
         source: "RFC 9438 §4.9.2",
+        quote: "Once the previously declared packet loss is confirmed to be spurious, CUBIC MAY \
+               restore the original values of the above-mentioned variables as follows if the \
+               current cwnd is lower than cwnd_prior.",
         asks: "The window twenty rounds after a packet was late by 20 ms, over that before.",
         applies: if_it_reduces,
         measure: |trial| {
@@ -58,8 +66,10 @@ pub(super) static CHECKS: &[Check] = &[
         id: "R4",
         name: "a lost repair",
         group: Group::Recovery,
-        word: Word::Should,
-        source: "RFC 8985 §6.2, RFC 9002 §6.1",
+        word: Word::Follows,
+        source: "RFC 8985 §3.1, RFC 9002 §6.1",
+        quote: "Since the time-based logic of RACK applies equally to retransmissions and \
+               original transmissions, it can detect lost retransmissions as well.",
         asks: "If the packet that repairs a loss is lost, too, what follows it says so: a file \
                arrives later by four rounds at most, without waiting for a timer.",
         applies: if_rfc,
@@ -70,7 +80,9 @@ pub(super) static CHECKS: &[Check] = &[
         name: "tail loss",
         group: Group::Recovery,
         word: Word::Must,
-        source: "RFC 9002 §6.2, RFC 8985 §7",
+        source: "RFC 9002 §6.2.4, §6.2; RFC 8985 §7.3",
+        quote: "When a PTO timer expires, a sender MUST send at least one ack-eliciting packet \
+               in the packet number space as a probe.",
         asks: "If the last three packets of a file are lost, a probe repairs that: the file arrives \
                later by three rounds, a probe timeout of three more and 200 ms at most.",
         applies: if_rfc,
@@ -80,8 +92,10 @@ pub(super) static CHECKS: &[Check] = &[
         id: "R6",
         name: "end of recovery",
         group: Group::Recovery,
-        word: Word::Must,
-        source: "RFC 9002 §7.3.2, RFC 6582",
+        word: Word::Follows,
+        source: "RFC 9002 §7.3.2, RFC 6582 §3.2",
+        quote: "A recovery period ends and the sender enters congestion avoidance when a packet \
+               sent during the recovery period is acknowledged.",
         asks: "Twenty losses over one window are one reduction: recovery does not end before a \
                packet sent after the reduction is acknowledged.",
         applies: if_it_reduces,
@@ -101,7 +115,9 @@ pub(super) static CHECKS: &[Check] = &[
         name: "bursts in recovery",
         group: Group::Recovery,
         word: Word::Should,
-        source: "RFC 9002 §7.7, RFC 9937",
+        source: "RFC 9002 §7.7, RFC 9937 §6.4",
+        quote: "Senders MUST either use pacing or limit such bursts. Senders SHOULD limit bursts \
+               to the initial congestion window; see Section 7.2.",
         asks: "No more than ten packets leave one behind the other while a loss is repaired.",
         applies: always,
         measure: |trial| {
@@ -116,7 +132,11 @@ pub(super) static CHECKS: &[Check] = &[
         name: "slow start after a long silence",
         group: Group::Recovery,
         word: Word::Follows,
-        source: "RFC 5681 §3.1 (eq. 4), RFC 9002 §7.3.2",
+        source: "RFC 5681 §3.1, RFC 9002 §7.3.2",
+        quote: "On the other hand, when a TCP sender detects segment loss using the \
+               retransmission timer and the given segment has already been retransmitted by way \
+               of the retransmission timer at least once, the value of ssthresh is held \
+               constant.",
         asks: "After three seconds in which all was lost slow start goes on to half of what one \
                reduction leaves at least: the losses reduced the threshold once.",
         applies: if_it_reduces,
@@ -126,8 +146,10 @@ pub(super) static CHECKS: &[Check] = &[
         id: "R9",
         name: "few acknowledgements",
         group: Group::Recovery,
-        word: Word::Should,
-        source: "RFC 9002 §7.3.1, RFC 5681 §3.1",
+        word: Word::Recommended,
+        source: "RFC 5681 §3.1, RFC 9002 §7.3.3",
+        quote: "The RECOMMENDED way to increase cwnd during congestion avoidance is to count the \
+               number of bytes that have been acknowledged by ACKs for new data.",
         asks: "If every second acknowledgement is lost, nine tenths as much arrives.",
         applies: always,
         measure: |trial| {
@@ -143,7 +165,8 @@ pub(super) static CHECKS: &[Check] = &[
         name: "acknowledgements in bunches",
         group: Group::Recovery,
         word: Word::Should,
-        source: "draft-ietf-ccwg-bbr, data aggregation; RFC 9002 §7.7",
+        source: "draft-ietf-ccwg-bbr §5.5.9 BBR.extra_acked; RFC 9002 §7.7",
+        quote: "Senders SHOULD limit bursts to the initial congestion window; see Section 7.2.",
         asks: "If acknowledgements come each 4 ms only, nine tenths as much arrives, and QUIC sends \
                no more at once than ten packets and 4 ms of the path.",
         applies: always,

@@ -12,7 +12,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "packets that come twice",
         group: Group::Robustness,
         word: Word::Follows,
-        source: "RFC 5681 §2, RFC 9000 §12.3",
+        source: "RFC 9000 §12.3, RFC 5681 §2",
+        quote: "A receiver MUST discard a newly unprotected packet unless it is certain that it \
+               has not processed another packet with the same packet number from the same packet \
+               number space.",
         asks: "If every tenth packet comes twice for two seconds, the window is as if none did.",
         applies: if_it_reduces,
         measure: |trial| {
@@ -26,7 +29,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "acknowledgements that come twice",
         group: Group::Robustness,
         word: Word::Follows,
-        source: "RFC 5681 §2, RFC 9000 §13.1",
+        source: "RFC 9000 §12.3, RFC 5681 §2",
+        quote: "A receiver MUST discard a newly unprotected packet unless it is certain that it \
+               has not processed another packet with the same packet number from the same packet \
+               number space.",
         asks: "If all acknowledgements of two seconds come twice, the window is as if none did.",
         applies: if_it_reduces,
         measure: |trial| {
@@ -39,8 +45,11 @@ pub(super) static CHECKS: &[Check] = &[
         id: "X5",
         name: "reordering",
         group: Group::Robustness,
-        word: Word::May,
-        source: "RFC 4653, RFC 8985 §3.2",
+        word: Word::Follows,
+        source: "RFC 8985 §3.3.2, RFC 4653 §3",
+        quote: "The RACK reordering window SHOULD adaptively increase (using the algorithm in \
+               \"Step 4: Update RACK reordering window\" below) if the sender receives a \
+               Duplicate Selective Acknowledgment (DSACK) option [RFC2883].",
         asks: "If every tenth packet is late by 5 ms: what arrives in four seconds, as a share of \
                what does without.",
         applies: always,
@@ -56,8 +65,10 @@ pub(super) static CHECKS: &[Check] = &[
         id: "X6",
         name: "a path for smaller packets",
         group: Group::Robustness,
-        word: Word::May,
-        source: "RFC 8899 §3, RFC 9000 §14.3",
+        word: Word::Follows,
+        source: "RFC 8899 §4.3, RFC 9000 §14.2, §14.3",
+        quote: "When the method detects that the current PLPMTU is not supported, DPLPMTUD sets \
+               a lower PLPMTU and a lower MPS.",
         asks: "When packets above 1300 bytes no longer pass, and nobody says so: after how many \
                seconds twenty packets that were sent since have arrived.",
         applies: always,
@@ -75,6 +86,7 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Robustness,
         word: Word::Follows,
         source: "what tests need",
+        quote: "",
         asks: "Two runs under one seed are the same, packet by packet: no clock but the one it is \
                given.",
         applies: always,

@@ -15,6 +15,8 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Timeouts,
         word: Word::Must,
         source: "RFC 9002 §6.2.1, RFC 6298 §5 (5.5)",
+        quote: "When a PTO timer expires, the PTO backoff MUST be increased, resulting in the \
+               PTO period being set to twice its current value.",
         asks: "Each time that a timer expires, the next time is twice as long.",
         applies: if_rfc,
         measure: back_off,
@@ -25,6 +27,9 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Timeouts,
         word: Word::Must,
         source: "RFC 9002 §7.6.2, RFC 5681 §3.1",
+        quote: "When persistent congestion is declared, the sender's congestion window MUST be \
+               reduced to the minimum congestion window (kMinimumWindow), similar to a TCP \
+               sender's response on an RTO [RFC5681].",
         asks: "After three seconds in which all was lost the window begins again at its minimum.",
         applies: if_rfc,
         measure: begins_again,
@@ -35,6 +40,8 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Timeouts,
         word: Word::Must,
         source: "RFC 9002 §6.2, §7.5",
+        quote: "A PTO timer expiration event does not indicate packet loss and MUST NOT cause \
+               prior unacknowledged packets to be marked as lost.",
         asks: "If all acknowledgements are held back for longer than a probe timeout, and then come, \
                the window is not reduced.",
         applies: |subject| if_quic(subject).and_then(|()| if_it_reduces(subject)),
@@ -53,7 +60,10 @@ pub(super) static CHECKS: &[Check] = &[
         name: "a window late by 400 ms",
         group: Group::Timeouts,
         word: Word::May,
-        source: "RFC 5682, RFC 4015",
+        source: "RFC 9438 §4.9.1, RFC 4015 §3.1, RFC 5682 §4",
+        quote: "Given that a TCP sender has enabled a detection algorithm that complies with the \
+               requirements set in Section 2, a TCP sender MAY use the Eifel response algorithm \
+               as defined in this subsection.",
         asks: "If all data of a window are late by 400 ms and none is lost: the window twenty rounds \
                later.",
         applies: if_it_reduces,
@@ -71,6 +81,8 @@ pub(super) static CHECKS: &[Check] = &[
         group: Group::Timeouts,
         word: Word::Must,
         source: "RFC 9002 §6.2.4, §7.5",
+        quote: "When a PTO timer expires, a sender MUST send at least one ack-eliciting packet \
+               in the packet number space as a probe.",
         asks: "When nothing is answered any more, a probe leaves within a second (TCP: three), \
                whatever the window.",
         applies: always,
@@ -90,7 +102,9 @@ pub(super) static CHECKS: &[Check] = &[
         name: "no storm",
         group: Group::Timeouts,
         word: Word::Must,
-        source: "RFC 8961 §4, RFC 9002 §6.2.4",
+        source: "RFC 8961 §4 (4), RFC 9002 §6.2.4",
+        quote: "Each time the RTO is used to detect a loss, the value of the RTO MUST be \
+               exponentially backed off such that the next firing requires a longer interval.",
         asks: "In thirty seconds without an answer no more than two packets leave for each expiry of \
                a timer that doubles.",
         applies: always,
@@ -106,8 +120,11 @@ pub(super) static CHECKS: &[Check] = &[
         id: "T8",
         name: "a longer path",
         group: Group::Timeouts,
-        word: Word::Should,
-        source: "RFC 9002 §5.2, §6.1.2",
+        word: Word::Follows,
+        source: "RFC 9002 §6.1.2",
+        quote: "Using max(smoothed_rtt, latest_rtt) protects from the two following cases: [...] \
+               the latest RTT sample is higher than the smoothed RTT, perhaps due to a sustained \
+               increase in the actual RTT, but the smoothed RTT has not yet caught up.",
         asks: "When the round trip becomes twice as long nothing is taken for lost: the window is \
                not reduced; BBR uses eight tenths of the path fifteen seconds later.",
         applies: |subject| if_it_reduces(subject).or_else(|_| super::if_bbr(subject)),

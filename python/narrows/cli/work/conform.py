@@ -98,7 +98,8 @@ def listed(as_json: bool) -> None:
         if as_json:
             put(json.dumps(asdict(check)))
         else:
-            put(f"{check.id:<4}{check.name}: {check.source} {check.word}\n    {check.asks}")
+            put(f"{check.id:<4}{check.name}")
+            put(fill(check.told, WIDTH, initial_indent="    ", subsequent_indent="    "))
 
 
 def judge(
@@ -173,8 +174,7 @@ def _print(found: Conformance, kept: dict[str, Path], ask: Ask) -> None:
     for row in found.rows:
         if row.finding in KEPT:
             put(f"\n {SIGNS[row.finding]} {row.check.id} {row.check.name}: {row.seen}; {row.bound}")
-            said = f"{row.check.source} {row.check.word}: {row.check.asks}"
-            put(fill(said, WIDTH, initial_indent="   ", subsequent_indent="   "))
+            put(fill(row.check.told, WIDTH, initial_indent="   ", subsequent_indent="   "))
             if row.check.id in kept:
                 put(f"   {kept[row.check.id]}/report.html; again: {_again(found, row, ask)}")
     put(f"\n {found.sum or 'nothing is asked'}")
@@ -245,7 +245,7 @@ def _case(row: Row, cc: str, strict: bool) -> Case:
     if strict and row.finding in STRICT:
         outcome = Outcome.FAILED
     message = f"{row.finding}: {row.seen}" + (f"; {row.bound}" if row.bound else "")
-    body = f"{message}\n{check.source} {check.word}: {check.asks}"
+    body = f"{message}\n{check.told}"
     return Case(f"conform.{cc}.{check.group}", f"{check.id} {check.name}", outcome, message, body)
 
 
