@@ -181,7 +181,7 @@ def page(paper: str, folder: Path) -> str:
         opening(paper) if whole else _of_a_part(paper),
         "",
         f"All that follows is made by `narrows reproduce {made_by}{same}`. "
-        f"{counting(len(records), 'experiment')}, {_counted(records)}.{_took(records)}",
+        f"{counting(len(records), 'experiment')}, {_counted(records)}.",
         "",
     ]
     theirs = sum(not is_own(_short(record)) for record in records)
@@ -190,14 +190,6 @@ def page(paper: str, folder: Path) -> str:
             lines += [f"# {_OWN.capitalize()}", ""]
         lines += _section(record, folder)
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _took(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return how long they took, if that is known of all."""
-    known = [record["processor_seconds"] for record in records if "processor_seconds" in record]
-    if len(known) < len(records):
-        return ""
-    return f" They took {span(sum(known))} of processor time, one by one; some share runs."
 
 
 def is_whole(paper: str, records: Sequence[Mapping[str, Any]]) -> bool:
@@ -346,8 +338,8 @@ def _section(record: dict[str, Any], folder: Path) -> list[str]:
         lines += [record["note"], ""]
     runs = f", {counting(record['runs'], 'run')}" if record["runs"] else ""
     took = (
-        f" It took {span(record['processor_seconds'])} of processor time."
-        if record.get("processor_seconds")
+        f" It took {span(record['seconds'])} on {record['cores']} cores."
+        if record.get("seconds")
         else ""
     )
     lines += [f"At {scaled(record)}{runs}: `{_command(record)}`.{took}", ""]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -105,13 +106,13 @@ def reproduce(
         times.announce(chosen)
     holds = True
     for experiment in chosen:
-        begun, ran, reused = time.process_time(), bench.ran, bench.reused
+        begun, ran, reused = time.monotonic(), bench.ran, bench.reused
         bench.scenarios.clear()
         finding = _tried(experiment, bench)
         runs = bench.ran + bench.reused - ran - reused
         if runs:
             finding.claims = _decidable(finding.claims, bench)
-        took = time.process_time() - begun
+        took = time.monotonic() - begun
         if bench.reused == reused and not finding.failure:
             times.keep(experiment.id, took)
         record = _record(experiment, finding, bench, runs, times.of(experiment.id))
@@ -174,7 +175,7 @@ def _decidable(claims: Sequence[Claim], bench: Bench) -> list[Claim]:
 
 
 class Times:
-    """The processor time that experiments took here, kept beside the runs, by scale.
+    """How long experiments took here, kept beside the runs, by experiment and scale.
 
     Parameters
     ----------
@@ -185,7 +186,7 @@ class Times:
     """
 
     def __init__(self, cache: Path, scale: float) -> None:
-        self._file = cache / "processor_times.json"
+        self._file = cache / "times.json"
         self._scale = f"{scale:g}"
         try:
             self._known: dict[str, dict[str, float]] = json.loads(read_text(self._file))
@@ -193,7 +194,7 @@ class Times:
             self._known = {}
 
     def of(self, experiment: str) -> float | None:
-        """Return the processor's seconds that it took when all of its runs were run, or None.
+        """Return the seconds that it took when all of its runs were run, or None.
 
         Parameters
         ----------
@@ -203,7 +204,7 @@ class Times:
         Returns
         -------
         float or None
-            In seconds, of all cores.
+            In seconds.
         """
         return self._known.get(self._scale, {}).get(experiment)
 
@@ -215,7 +216,7 @@ class Times:
         experiment
             Its id.
         seconds
-            How long it took, of all cores.
+            How long it took.
         """
         self._known.setdefault(self._scale, {})[experiment] = round(seconds, 1)
         write_at_once(self._file, json.dumps(self._known, indent=1).encode())
@@ -235,10 +236,7 @@ class Times:
             return
         new = len(chosen) - len(known)
         unknown = f", and {new} of them for the first time at this scale" if new else ""
-        say(
-            f"{of}: {span(sum(known))} of processor time when they last ran here{unknown}; kept "
-            "runs take none"
-        )
+        say(f"{of}: {span(sum(known))} when they last ran here{unknown}; kept runs take no time")
 
 
 def catalogue(as_json: bool) -> None:
@@ -277,7 +275,7 @@ def _record(
     if bench.changes:
         record["changes"] = [f"{name}={value}" for name, value in bench.changes.items()]
     if seconds is not None:
-        record["processor_seconds"] = seconds
+        record |= {"seconds": seconds, "cores": os.cpu_count()}
     return record
 
 

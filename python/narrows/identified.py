@@ -62,6 +62,9 @@ FIRST = "10.0.0.1:40000"
 # Causes under which a flow does what its law says, and the share of time that they take at least.
 OWN = ("window", "pacing", "recovery", "timeout", "path", "untold")
 HALF = 0.5
+# A queue below this share of the longest lost nothing, and a full one loses more packets at once;
+# smaller packets are no data.
+SHORT, FEW, DATA = 0.9, 4, "400B"
 
 
 @dataclass(frozen=True)
@@ -185,6 +188,8 @@ class _Seen:
     width: float
     seconds: float
     place: str
+    # When that left, in seconds, which no full queue lost.
+    losses: tuple[float, ...]
 
     @classmethod
     def of(cls, own: Mapping[str, Any], number: int, rate: float) -> _Seen:
@@ -204,12 +209,43 @@ class _Seen:
                 f"flow {number}: {seconds:.3g} s are too short to show a law; {least:.3g} s are "
                 f"needed, {ROUNDS} round trips"
             )
-        return cls(rate, own["base_rtt"]["value"], line["width"], seconds, own["place"])
+        base = own["base_rtt"]["value"]
+        losses = _random_losses(line, seconds, base, _longest_queue(own, rate))
+        return cls(rate, base, line["width"], seconds, own["place"], losses)
 
     def traits(self, flow: Mapping[str, Any]) -> dict[str, float]:
         """Return the traits of a flow on the same grid."""
         line = line_of(flow["timeline"], self.width, self.seconds)
         return traits(line, self.rate, self.base)
+
+
+def _longest_queue(own: Mapping[str, Any], rate: float) -> float:
+    """Return what a full queue takes in seconds, as far as the flow has seen one."""
+    if own["buffer"]:
+        return float(8 * own["buffer"]["value"] / rate)
+    return max((own["rtt_p99"] or 0.0) - float(own["base_rtt"]["value"]), 0.0)
+
+
+def _random_losses(
+    line: Mapping[str, Any], seconds: float, base: float, full: float
+) -> tuple[float, ...]:
+    """Return when that left which was lost though the queue was short.
+
+    What is sent again was lost about a round trip before.
+    """
+    times: list[float] = []
+    width, rtt = line["width"], base
+    pieces = line["pieces"]
+    for number, piece in enumerate(pieces):
+        rtt = piece["rtt"][0] or rtt
+        trip = max(math.ceil(rtt / width), 1)
+        then = pieces[max(number - trip, 0)]
+        together = sum(it["again"] for it in pieces[max(number - trip, 0) : number + trip])
+        if then["rtt"][1] - base > SHORT * full or together > FEW:
+            continue
+        again = piece["again"]
+        times += [(number + (place + 0.5) / again) * width - rtt for place in range(again)]
+    return tuple(time for time in times if 0 < time < seconds)
 
 
 def _towards(explained: Explained, flow: int, path: tuple[float, float, float]) -> Explained:
@@ -247,6 +283,13 @@ def _captured(fitted: Scenario, seen: _Seen) -> Scenario:
     path = dict(fitted.fields["dumbbell"])
     rtt = _core.seconds("rtt", path.pop("rtt"))
     middle = max(rtt / 2 - 2 * BESIDE, 0.0)
+    # Chance would decide more than the law: what no full queue lost is lost when it was.
+    for chance in ("loss", "policer"):
+        path.pop(chance, None)
+    if seen.losses:
+        path["script"] = [
+            {"from": f"{time:.6f}s", "least": DATA, "drop": [1]} for time in seen.losses
+        ]
     ends = {"rate": HOSTS, "delay": f"{BESIDE:g}s"}
     links = [
         {"from": "s", "to": "r", "name": "first", **ends},

@@ -39,6 +39,8 @@ pub struct Sender {
     last_sent: Option<LastSent>,
     /// Waits behind the end of a write, one after another.
     ends_in_a_row: u32,
+    /// When the sender has heard of new data since it has sent, as far as it matters.
+    unanswered: [Option<Time>; SOME_ACKS],
     /// The number behind the last byte that the receiver has room for, and before what was heard
     /// since the last segment.
     room: Option<i64>,
@@ -63,6 +65,8 @@ struct LastSent {
     burst: u32,
     /// It ends what the application had written, as far as it shows.
     ends: bool,
+    /// It is no full segment.
+    is_short: bool,
 }
 
 /// What was counted of one way.
@@ -97,8 +101,12 @@ pub struct Counts {
 
 /// RFC 6298 asks for a second; Linux has a fifth.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
-/// Ends of writes in a row after which each segment is one.
+/// Ends of writes in a row after which each segment is one, and after which the next is: Linux says
+/// so of what leaves as one, too, which the path takes apart.
 const IN_A_ROW: u32 = 16;
+const SOME_IN_A_ROW: u32 = 4;
+/// Acknowledgements that a window does not leave unanswered.
+const SOME_ACKS: usize = 3;
 /// A silence that is no timer's.
 const SILENCE: Duration = Duration::from_millis(10);
 /// Seconds by which a timestamp can be older than it says; of a millisecond, as most are, and some
@@ -130,6 +138,7 @@ impl Sender {
             last_heard: Time::ZERO,
             last_sent: None,
             ends_in_a_row: 0,
+            unanswered: [None; SOME_ACKS],
             room: None,
             room_before: None,
             idle_since: None,
@@ -260,7 +269,8 @@ impl Sender {
         let is_short = !segment.payload.is_multiple_of(self.largest());
         // What leaves as one always ends so (`__tcp_transmit_skb` of Linux).
         let ends = is_short || (segment.pushes && burst == 1);
-        self.last_sent = Some(LastSent { at, burst, ends });
+        self.last_sent = Some(LastSent { at, burst, ends, is_short });
+        self.unanswered = [None; SOME_ACKS];
     }
 
     /// Whether bytes that come after a wait have left about as soon as any ever did.
@@ -325,6 +335,7 @@ impl Sender {
         let gap = at.since(last.at).seconds();
         self.ends_in_a_row = if last.ends { self.ends_in_a_row.saturating_add(1) } else { 0 };
         let cause = match late {
+            _ if last.is_short && self.leaves_unanswered(at) => Cause::Application,
             _ if self.path.is_busy() || self.path.lets_through(gap, self.survey.least_gap) => {
                 Cause::Path
             }
@@ -332,10 +343,15 @@ impl Sender {
             _ if self.ends_in_a_row >= IN_A_ROW => Cause::Application,
             // Between timestamps one does not see what came first.
             Some(late) if late <= TICK && gap > TICK => Cause::Window,
-            _ if last.ends => Cause::Application,
+            _ if last.is_short || self.ends_in_a_row >= SOME_IN_A_ROW => Cause::Application,
             _ => Cause::Untold,
         };
         self.spend(cause, at);
+    }
+
+    /// Whether acknowledgements came that let nothing go, until a tick before `at`.
+    fn leaves_unanswered(&self, at: Time) -> bool {
+        self.unanswered[SOME_ACKS - 1].is_some_and(|heard| at.since(heard).seconds() > TICK)
     }
 
     /// Data is sent again: a loss is repaired, or thought to be.
@@ -420,6 +436,9 @@ impl Sender {
             return;
         }
         self.waits.heard += 1;
+        if let Some(free) = self.unanswered.iter_mut().find(|it| it.is_none()) {
+            *free = Some(due);
+        }
         if self.repairs.is_some_and(|until| self.heard.below >= until) {
             self.spend(Cause::Recovery, due);
             self.repairs = None;

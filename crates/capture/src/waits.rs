@@ -75,8 +75,7 @@ impl Waits {
         let whole = last.until.since(account.until()).seconds();
         // An acknowledgement that came by chance is on average half of the time between two away.
         let between = whole / self.heard.max(1) as f64;
-        let prompt = PROMPT.seconds().min(0.2 * between);
-        let sums = self.sums(account.until(), prompt);
+        let sums = self.sums(account.until(), PROMPT.seconds().min(0.2 * between));
         let heads = sums.all;
         // A window lets something go with each acknowledgement, but for what Linux lets pile up to
         // a super-packet of a millisecond; a pacer lets several pass.
@@ -92,7 +91,8 @@ impl Waits {
         let typical = heads / self.waits.len() as f64;
         for wait in self.waits.drain(..) {
             let seconds = wait.until.since(account.until()).seconds();
-            let is_prompt = wait.after.seconds() <= prompt;
+            // Acknowledgements of a window come in clumps, closer than on average.
+            let is_prompt = wait.after.seconds() <= PROMPT.seconds().min(0.2 * seconds);
             let cause = match (is_clocked, is_asked) {
                 (true, _) if wait.ends && !is_prompt && seconds > 3.0 * typical => {
                     Cause::Application

@@ -138,7 +138,6 @@ impl End {
         let buffer = |bytes| SocketBuffer::new(vec![0; bytes]);
         let mut socket = Socket::new(buffer(received), buffer(sent));
         socket.set_congestion_control(control);
-        socket.set_nagle_enabled(false);
         let mut sockets = SocketSet::new(Vec::with_capacity(1));
         let socket = sockets.add(socket);
         Self {

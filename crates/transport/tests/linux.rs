@@ -183,6 +183,21 @@ fn a_timeout_is_taken_back_when_a_stamp_shows_that_the_original_arrived() {
     assert_eq!(sender.controller().window().floor(), 10.0);
 }
 
+/// `tcp_try_undo_partial`: what came late once is waited for from then on, a quarter of the RTT.
+#[test]
+fn a_needless_recovery_shows_that_the_path_reorders() {
+    let mut sender = connected(reno(20.0, 10.0), 1000);
+    assert_eq!(leaving(&mut sender, at(100)).len(), 20);
+    let again = ack(&mut sender, 200, 0, &[(1, 5)], 100);
+    assert_eq!(again.first(), Some(&0), "three have overtaken it: {again:?}");
+    ack(&mut sender, 201, 5, &[], 100);
+    assert_eq!((sender.counters().spurious, sender.recovering()), (1, false));
+    let next = ack(&mut sender, 202, 5, &[(6, 12)], 100);
+    assert!(!next.contains(&5) && !sender.recovering(), "it may be late again: {next:?}");
+    ack(&mut sender, 203, 13, &[], 100);
+    assert_eq!((sender.counters().epochs, sender.counters().retransmitted), (1, 1));
+}
+
 /// RFC 5682 §3.1: the first acknowledgement lets new data leave; the second, of what was sent only
 /// once, shows that the timeout was needless.
 #[test]

@@ -61,6 +61,42 @@ fn silence_with_nothing_under_way_is_the_applications() {
     near(share(&flow, Cause::Application) * flow.seconds, 4.0 * 0.98);
 }
 
+/// Beside the receiver of a path of 29 ms: each 33 ms twenty full segments and a short one leave at
+/// once and come each 0.5 ms, while the acknowledgements of those before reach the sender.
+fn writes() -> Vec<Said> {
+    const ROUND_TRIP: u64 = 29_000;
+    let stamp = |at: u64| (at / 1000) as u32;
+    let mut said = Said::handshake();
+    for (place, it) in said.iter_mut().enumerate() {
+        it.at = [0, 10, ROUND_TRIP][place];
+        it.stamps = Some((stamp(it.at), 0));
+    }
+    let mut number = 1;
+    let mut heard: Vec<u64> = vec![10];
+    for write in 1..60 {
+        let at = write * 33_000;
+        let echo = heard.iter().rev().find(|sent| **sent + ROUND_TRIP <= at).copied();
+        for segment in 0..21 {
+            let (at, size) = (at + 500 * segment, if segment < 20 { FULL } else { 100 });
+            let stamps = Some((stamp(write * 33_000), stamp(echo.expect("the handshake's"))));
+            said.push(Said { stamps, ..Said::data(at, number, size) });
+            number += size as u32;
+            if segment % 2 == 0 {
+                heard.push(at + 10);
+                said.push(Said { stamps: Some((stamp(at), 0)), ..Said::ack(at + 10, number) });
+            }
+        }
+    }
+    said
+}
+
+#[test]
+fn who_leaves_acknowledgements_unanswered_does_not_wait_for_the_window() {
+    let flow = flow(&writes());
+    assert_eq!((flow.cause, flow.place), (Cause::Application, Place::Receiver));
+    near(share(&flow, Cause::Application) * flow.seconds, 58.0 * 23e-3);
+}
+
 #[test]
 fn a_timer_is_what_ends_a_silence_with_something_under_way() {
     let mut said = rounds(5, 10, 65_535);

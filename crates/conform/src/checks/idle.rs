@@ -88,10 +88,11 @@ pub(super) fn unless_reno(trial: &Trial<'_>, found: Finding, most: f64) -> Findi
     if trial.subject.is_reno_over_tcp() { found } else { found.should(Range::at_most(most)) }
 }
 
-/// Payload that a flow which only the network limits has sent by about `at`: an application that
-/// offers so much falls silent just before.
+/// Payload of a flow which only the network limits that has left by about `at` and arrives: an
+/// application that offers so much falls silent just before.
 pub(super) fn payload_by(wire: &Wire, at: f64) -> u64 {
-    let bytes: f64 = wire.sent(0.0, at).iter().map(|packet| f64::from(packet.bytes)).sum();
+    let arrive = wire.sent(0.0, at).iter().filter(|packet| !packet.lost);
+    let bytes: f64 = arrive.map(|packet| f64::from(packet.bytes)).sum();
     // Headers of QUIC and of TCP are a twenty-fifth of a packet.
     (0.95 * bytes) as u64
 }

@@ -135,6 +135,12 @@ impl Selective {
                 ack.number > first && undo.acknowledged(ack.number, ack.echoed_stamp)
             });
         if needless {
+            // In a recovery a hole that the delayed packet itself has filled is reordering
+            // (`tcp_try_undo_partial`).
+            let is_hole = self.timed_out.is_none() && ack.number < self.recovery_point;
+            if let Some(rack) = self.rack.as_mut().filter(|_| is_hole) {
+                rack.saw_reordering();
+            }
             return self.take_back(first, ears);
         }
         let Some(episode) = &self.recovery else { return };

@@ -1,0 +1,222 @@
+"""Holds `narrows why` against captures of this machine's kernel over the lab's path.
+
+What held the sender back is known from the kernel: for how long the receiver's window was the limit
+(`tcpi_rwnd_limited`), and how often nothing waited to be sent (`tcpi_notsent_bytes`, looked at each
+millisecond); rate, base RTT and buffer are the path's. Needs root; some 12 s a capture.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import narrows as nw
+from narrows.causes import CAUSES
+
+ENDS = Path(__file__).with_name("lab_ends.py")
+SITUATIONS = ("alone", "receiver", "reader", "application", "random loss")
+LAWS = ("cubic", "reno", "bbr")
+PACKET = 1500
+SECONDS = 10
+# What a capture tells of a sender that had data and room: the kernel does not tell these apart.
+FLOWING = ("window", "pacing", "recovery", "timeout")
+WAITING = ("flowing", "receiver")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A path and two ends: bit/s, seconds, packets."""
+
+    situation: str
+    place: str
+    law: str
+    rate: float
+    rtt: float
+    buffer: int
+    loss: float
+    # The share of the path that the application can fill.
+    offered: float
+    # Arguments of the sender and of the receiver.
+    sends: list[str]
+    receives: list[str]
+
+
+def draw(seed: int) -> Drawn:
+    """Return what a seed draws."""
+    rng = np.random.default_rng([9, seed])
+    situation, law = str(rng.choice(SITUATIONS)), str(rng.choice(LAWS))
+    place = str(rng.choice(["sender", "receiver"]))
+    rate = 1e6 * round(float(np.exp(rng.uniform(np.log(4), np.log(80)))), 1)
+    rtt = round(float(np.exp(rng.uniform(np.log(10), np.log(80))))) * 1e-3
+    bdp = rate * rtt / 8 / PACKET
+    buffer = max(round(float(rng.uniform(0.2, 2)) * bdp), 10)
+    sends: list[str] = []
+    receives: list[str] = []
+    loss, offered = 0.0, 1.0
+    match situation:
+        case "receiver":
+            receives = ["--buffer", str(max(round(rng.uniform(0.1, 0.4) * bdp * PACKET), 4096))]
+        case "reader":
+            receives = ["--rate", f"{rng.uniform(0.2, 0.7) * rate:.0f}"]
+        case "application":
+            every = round(float(rng.uniform(0.005, 0.08)), 3)
+            offered = rng.uniform(0.1, 0.6)
+            size = max(round(offered * rate * every / 8), 200)
+            sends = ["--every", f"{every}", "--bytes", str(size)]
+        case "random loss":
+            loss = round(float(np.exp(rng.uniform(np.log(2e-4), np.log(1e-2)))), 6)
+    return Drawn(situation, place, law, rate, rtt, buffer, loss, offered, sends, receives)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was found of a connection beside what is true; found over true, None if not told."""
+
+    seed: int
+    situation: str
+    place: str
+    law: str
+    told: float
+    right: float
+    loss: str
+    lost: int
+    base: float | None
+    rate: float | None
+    buffer: float | None
+    shares: dict[str, float]
+    true: dict[str, float]
+
+
+def look(seed: int, folder: Path) -> Row:
+    """Run a connection, or take one that is kept, read its capture, and compare."""
+    drawn = draw(seed)
+    pcap, account = folder / f"{seed}.pcap", folder / f"{seed}.json"
+    if not account.exists():
+        _run(seed, drawn, pcap, account)
+    flows = nw.why(pcap, lines=0).told["flows"]
+    found = max(flows, key=lambda flow: flow["bytes"])
+    return _row(seed, drawn, found, json.loads(account.read_text()))
+
+
+def _run(seed: int, drawn: Drawn, pcap: Path, account: Path) -> None:
+    python = sys.executable
+    beside = [python, str(ENDS), "send", "--law", drawn.law, "--seconds", str(SECONDS)]
+    beside += ["--account", str(account), *drawn.sends]
+    behind = [python, str(ENDS), "receive", "--device", "inside", *drawn.receives]
+    (beside if drawn.place == "sender" else behind).extend(["--pcap", str(pcap)])
+    path = [python, "-m", "narrows", "lab", "exec", "--rate", f"{drawn.rate:.0f}bps"]
+    path += ["--rtt", f"{1000 * drawn.rtt:g}ms", "--buffer", f"{drawn.buffer}p"]
+    path += ["--loss", f"{drawn.loss:.6f}"] if drawn.loss else []
+    command = [*path, "--seed", str(seed), "--beside", shlex.join(beside), "--", *behind]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+
+
+def _row(seed: int, drawn: Drawn, found: dict[str, Any], account: dict[str, float]) -> Row:
+    shares = dict(zip(CAUSES, found["shares"], strict=True))
+    mine = {name: shares[name] for name in ("receiver", "application")}
+    mine["flowing"] = sum(shares[name] for name in FLOWING)
+    true = _true(account, shares)
+    right = sum(min(mine[name], share) for name, share in true.items())
+    if drawn.law == "bbr" and true["receiver"]:
+        # It paces at the rate that the receiver's window lets through, and waits for both.
+        right += min(max(mine["receiver"] - true["receiver"], 0.0), true["flowing"])
+    # What was held back by the window, the pacer or the receiver waits while the path is full, and
+    # what an application has written for as long as it takes to pass.
+    lacks = {name: max(share - mine[name], 0.0) for name, share in true.items()}
+    path = min(shares["path"] + shares["handshake"], sum(lacks[name] for name in WAITING))
+    passes = min(shares["path"] - path, lacks["application"], drawn.offered)
+    right = min(right + path + max(passes, 0.0), 1.0)
+
+    def over(name: str, truth: float) -> float | None:
+        estimate = found[name]
+        return estimate["value"] / truth if estimate and estimate["low"] > 0 else None
+
+    return Row(
+        seed,
+        drawn.situation,
+        drawn.place,
+        drawn.law,
+        1.0 - shares["untold"],
+        right,
+        found["loss"],
+        found["lost"],
+        over("base_rtt", _nearest(found["base_rtt"], drawn)),
+        over("rate", drawn.rate),
+        over("buffer", drawn.buffer * PACKET),
+        {name: round(share, 3) for name, share in shares.items() if share > 0.005},
+        {name: round(share, 3) for name, share in true.items() if share > 0.005},
+    )
+
+
+def _nearest(found: dict[str, float] | None, drawn: Drawn) -> float:
+    """Return what the base RTT is: of an empty packet, of a full one, or between."""
+    least, most = (drawn.rtt + 8 * size / drawn.rate for size in (2 * 52, PACKET + 52))
+    return min(max(found["value"] if found else least, least), most)
+
+
+def _true(account: dict[str, float], shares: dict[str, float]) -> dict[str, float]:
+    """Return what held the sender back, by the kernel's account of its socket."""
+    receiver = min(account["receiver"] / account["seconds"], 1.0)
+    nothing = min(account["nothing_to_send"], 1.0 - receiver)
+    # What was lost last is repaired while there is nothing to send.
+    repairs = min(shares["recovery"] + shares["timeout"], nothing)
+    application = nothing - repairs
+    flowing = 1.0 - receiver - application
+    return {"flowing": flowing, "receiver": receiver, "application": application}
+
+
+def summary(rows: Sequence[Row]) -> dict[str, str]:
+    """Return what one would say of them, by its name."""
+
+    def within(values: Iterable[float | None], reach: float) -> str:
+        told = [value for value in values if value is not None]
+        good = sum(abs(value - 1) <= reach for value in told)
+        return f"{good} of {len(told)} told, {len(rows) - len(told)} not told"
+
+    told, right = (sum(getattr(row, name) for row in rows) for name in ("told", "right"))
+    losses = [row for row in rows if row.lost and row.loss not in ("none", "untold")]
+    random = ("random", "congestion")
+    good = sum(row.loss == random[row.situation != "random loss"] for row in losses)
+    return {
+        "connections": str(len(rows)),
+        "time that is told": f"{100 * told / len(rows):.1f} %",
+        "of that, told rightly": f"{100 * right / told:.1f} %",
+        "base RTT within 2 %": within((row.base for row in rows), 0.02),
+        "rate within 5 %": within((row.rate for row in rows), 0.05),
+        "buffer within 20 %": within((row.buffer for row in rows), 0.2),
+        "what lost packets": f"{good} of {len(losses)} told",
+    }
+
+
+def main() -> None:
+    """Draw, run, read, compare, print."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--seeds", default="1001..1060", help="from..to")
+    parser.add_argument("--keep", type=Path, help="where captures are kept, and taken from")
+    given = parser.parse_args()
+    first, last = (int(text) for text in given.seeds.split(".."))
+    rows = []
+    for seed in range(first, last + 1):
+        with tempfile.TemporaryDirectory() as folder:
+            rows.append(look(seed, given.keep or Path(folder)))
+        print(json.dumps(asdict(rows[-1])), flush=True)
+    groups = {"all": rows}
+    for name in ("situation", "place", "law"):
+        for value in dict.fromkeys(getattr(row, name) for row in rows):
+            groups[value] = [row for row in rows if getattr(row, name) == value]
+    for name, of in groups.items():
+        print(f"{name}: " + "; ".join(f"{key} {value}" for key, value in summary(of).items()))
+
+
+if __name__ == "__main__":
+    main()
