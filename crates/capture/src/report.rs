@@ -121,6 +121,13 @@ const ENOUGH: u64 = 3;
 const LONGER: f64 = 1.25;
 /// Shares below this are no reason.
 const LEAST_SHARE: f64 = 0.01;
+/// The share of time for which a receiver's window was the limit from which on it may have given
+/// the pace; how much more than a path holds shows a queue; how much faster than a flow comes on a
+/// pacer lets go; and segments that nobody acknowledges at once who reads what comes.
+const HELD_BACK: f64 = 0.3;
+const FILLS: f64 = 1.1;
+const PACED: f64 = 2.2;
+const READ: f64 = 8.0;
 
 impl Flow {
     /// What a finished reading of one way tells; `None` if nothing was sent.
@@ -130,11 +137,13 @@ impl Flow {
         let (first, last) = (counts.first?, counts.last?);
         let whole: f64 = account.shares.iter().sum();
         let shares = account.shares.map(|seconds| if whole > 0.0 { seconds / whole } else { 0.0 });
+        let seconds = last.since(first).seconds().max(whole);
+        let is_held = shares[Cause::Receiver as usize] >= HELD_BACK;
+        let own = |rate: f64| is_held && is_receivers(rate, seconds, &path, &survey, &counts);
         // Without SACK blocks what arrived is told late and at once.
-        let rate = path.rate().filter(|_| !survey.is_cut);
+        let rate = path.rate().filter(|rate| !survey.is_cut && !own(rate.value));
         let base = base(&survey, rate);
         let loss = losses.kind(&path.rtts, base.unwrap_or(0.0), path.noise());
-        let seconds = last.since(first).seconds().max(whole);
         let [sender, receiver] = ends;
         let has_rtt = path.rtts.total() > 0.0;
         let flow = Self {
@@ -148,11 +157,7 @@ impl Flow {
             cause: main_cause(&shares),
             shares,
             base_rtt: base.map(|base| base_between(base, &path, survey.there_first.is_some())),
-            rate: rate.map(|Rate { value, low, high }| Between {
-                value: 8.0 * value,
-                low: 8.0 * low,
-                high: 8.0 * high,
-            }),
+            rate: rate.map(Between::bits),
             rates: None,
             buffer: None,
             rtt_p50: has_rtt.then(|| path.rtts.quantile(0.5)),
@@ -168,8 +173,8 @@ impl Flow {
             ..Self::counted(&counts, survey.segment())
         };
         // A link carries what a flow got.
-        let is_more = |rate: &Between| rate.value > 0.98 * flow.goodput;
-        let flow = Self { rate: flow.rate.filter(is_more), ..flow };
+        let rate = flow.rate.filter(|rate| rate.value > 0.98 * flow.goodput);
+        let flow = Self { rate, ..flow };
         if let Some(rates) = path.course.steps().filter(|_| flow.rate.is_some()) {
             return Some(flow.with_changes(rates));
         }
@@ -274,6 +279,27 @@ fn main_cause(shares: &Shares) -> Cause {
 
 /// The least round-trip time of a full segment in seconds: the least that was seen, or that of the
 /// handshake with the time that a full segment takes longer.
+impl Between {
+    /// A rate in bits per second.
+    fn bits(rate: Rate) -> Self {
+        let [value, low, high] = [rate.value, rate.low, rate.high].map(|bytes| 8.0 * bytes);
+        Self { value, low, high }
+    }
+}
+
+/// Whether a rate in bytes per second may be the receiver's own: its window does not fill a path of
+/// that rate, and lets about as much through in `seconds`; or it acknowledges as it reads, much at
+/// once.
+fn is_receivers(rate: f64, seconds: f64, path: &Path, survey: &Survey, counts: &Counts) -> bool {
+    let fills = survey.base().map_or(0.0, |base| FILLS * rate * base.seconds());
+    let is_small = counts.receive_window.is_some_and(|window| (window as f64) < fills);
+    let mean = counts.delivered as f64 / seconds;
+    // A wait for a pacer looks like one in a queue to who sees only when data arrives.
+    let most = if path.is_behind() { PACED * mean } else { FILLS * mean };
+    let at_once = counts.delivered as f64 / counts.advancing.max(1) as f64;
+    (is_small && rate < most) || at_once > READ * f64::from(survey.segment())
+}
+
 fn base(survey: &Survey, rate: Option<Rate>) -> Option<f64> {
     let (Some(first), Some(back)) = (survey.there_first, survey.back) else {
         return survey.base().map(|base| base.seconds());

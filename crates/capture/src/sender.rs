@@ -107,6 +107,8 @@ const IN_A_ROW: u32 = 16;
 const SOME_IN_A_ROW: u32 = 4;
 /// Acknowledgements that a window does not leave unanswered.
 const SOME_ACKS: usize = 3;
+/// Within so much of each other those leave that left as one.
+const AS_ONE: Duration = Duration::from_micros(30);
 /// A silence that is no timer's.
 const SILENCE: Duration = Duration::from_millis(10);
 /// Seconds by which a timestamp can be older than it says; of a millisecond, as most are, and some
@@ -263,7 +265,10 @@ impl Sender {
     /// What has left last is what comes before the next wait.
     fn note_sent(&mut self, at: Time, segment: &Segment) {
         let segments = segment.payload.div_ceil(self.largest());
-        let goes_on = |last: &LastSent| self.is_next(at.since(last.at), segment.payload);
+        let goes_on = |last: &LastSent| {
+            let wait = at.since(last.at);
+            wait <= AS_ONE || self.is_next(wait, segment.payload)
+        };
         let goes_on = self.last_sent.filter(goes_on);
         let burst = goes_on.map_or(0, |last| last.burst) + segments;
         let is_short = !segment.payload.is_multiple_of(self.largest());
@@ -316,12 +321,13 @@ impl Sender {
         let follows = self.follows(waited);
         // A pacer lets bursts of a millisecond go at most (`tcp_tso_autosize` of Linux).
         let in_lumps = last.burst > 2 && waited > Duration::from_millis(5);
+        // Nobody who has less to send than the path takes fills it, but for the time of a write.
+        let is_over = last.is_short && self.leaves_unanswered(at);
         let wait = Wait {
             until: at,
             after: at.since(self.last_heard),
             follows,
-            // Nobody who has less to send than the path takes fills it.
-            ends: last.ends && !self.path.is_busy(),
+            ends: last.ends && (is_over || !self.path.is_busy()),
             in_lumps,
         };
         let Some(account) = &mut self.account else { return };
