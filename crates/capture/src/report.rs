@@ -121,12 +121,14 @@ const ENOUGH: u64 = 3;
 const LONGER: f64 = 1.25;
 /// Shares below this are no reason.
 const LEAST_SHARE: f64 = 0.01;
-/// The share of time for which a receiver's window was the limit from which on it may have given
-/// the pace; how much more than a path holds shows a queue; how much faster than a flow comes on a
-/// pacer lets go; and segments that nobody acknowledges at once who reads what comes.
+/// From this share of time on a receiver whose window was the limit may have given the pace.
 const HELD_BACK: f64 = 0.3;
+/// A window above this many bandwidth-delay products fills a path; a flow of a smaller one that
+/// gets this close to a rate shows its window's.
 const FILLS: f64 = 1.1;
+/// BBR behind a small window was seen to pace at 2.0 times its mean.
 const PACED: f64 = 2.2;
+/// Segments for each acknowledgement: more is of a receiver that acknowledges when it reads.
 const READ: f64 = 8.0;
 
 impl Flow {
@@ -277,8 +279,6 @@ fn main_cause(shares: &Shares) -> Cause {
     largest.filter(|cause| shares[*cause as usize] >= LEAST_SHARE).unwrap_or(Cause::Untold)
 }
 
-/// The least round-trip time of a full segment in seconds: the least that was seen, or that of the
-/// handshake with the time that a full segment takes longer.
 impl Between {
     /// A rate in bits per second.
     fn bits(rate: Rate) -> Self {
@@ -300,6 +300,8 @@ fn is_receivers(rate: f64, seconds: f64, path: &Path, survey: &Survey, counts: &
     (is_small && rate < most) || at_once > READ * f64::from(survey.segment())
 }
 
+/// The least round-trip time of a full segment in seconds: the least that was seen, or that of the
+/// handshake with the time that a full segment takes longer.
 fn base(survey: &Survey, rate: Option<Rate>) -> Option<f64> {
     let (Some(first), Some(back)) = (survey.there_first, survey.back) else {
         return survey.base().map(|base| base.seconds());

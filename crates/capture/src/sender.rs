@@ -39,7 +39,7 @@ pub struct Sender {
     last_sent: Option<LastSent>,
     /// Waits behind the end of a write, one after another.
     ends_in_a_row: u32,
-    /// When the sender has heard of new data since it has sent, as far as it matters.
+    /// When the sender heard the first acknowledgements of new data since it has sent.
     unanswered: [Option<Time>; SOME_ACKS],
     /// The number behind the last byte that the receiver has room for, and before what was heard
     /// since the last segment.
@@ -49,6 +49,8 @@ pub struct Sender {
     idle_since: Option<Time>,
     /// It became so with data of the other end: a question and its answer.
     was_answered: bool,
+    /// The receiver had room then.
+    had_room: bool,
     /// What has to arrive until what was lost is repaired.
     repairs: Option<i64>,
     waits: Waits,
@@ -101,13 +103,13 @@ pub struct Counts {
 
 /// RFC 6298 asks for a second; Linux has a fifth.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
-/// Ends of writes in a row after which each segment is one, and after which the next is: Linux says
-/// so of what leaves as one, too, which the path takes apart.
+/// Ends of writes in a row after which every segment counts as a write, and after which a full one
+/// with PSH counts as an end: Linux sets PSH on each burst, too, which the path takes apart.
 const IN_A_ROW: u32 = 16;
 const SOME_IN_A_ROW: u32 = 4;
 /// Acknowledgements that a window does not leave unanswered.
 const SOME_ACKS: usize = 3;
-/// Within so much of each other those leave that left as one.
+/// Segments this close together left as one burst: software cuts super-packets at this pace.
 const AS_ONE: Duration = Duration::from_micros(30);
 /// A silence that is no timer's.
 const SILENCE: Duration = Duration::from_millis(10);
@@ -145,6 +147,7 @@ impl Sender {
             room_before: None,
             idle_since: None,
             was_answered: false,
+            had_room: false,
             repairs: None,
             waits: Waits::default(),
             stamps: Stamps::default(),
@@ -302,14 +305,21 @@ impl Sender {
         if self.repairs.is_some() {
             return self.spend(Cause::Recovery, at);
         }
-        if self.room_before.is_some_and(|room| end > room) {
-            return self.spend(Cause::Receiver, at);
-        }
-        let waits = |idle: &Time| self.was_answered || at.since(*idle) > PROMPT;
+        let is_full = self.room_before.is_some_and(|room| end > room);
+        let waits = |idle: &Time| {
+            (self.was_answered || at.since(*idle) > PROMPT) && (self.had_room || !is_full)
+        };
         if let Some(idle) = self.idle_since.filter(waits) {
-            let before = if last.ends { Cause::Application } else { Cause::Window };
+            let before = match (is_full, last.ends) {
+                (true, _) => Cause::Receiver,
+                (_, true) => Cause::Application,
+                _ => Cause::Window,
+            };
             self.spend(before, idle);
             return self.spend(Cause::Application, at);
+        }
+        if is_full {
+            return self.spend(Cause::Receiver, at);
         }
         if self.path.is_behind() {
             return self.arrived(at, last, echo);
@@ -452,6 +462,8 @@ impl Sender {
         if self.heard.below >= highest && self.idle_since.is_none() {
             self.idle_since = Some(due);
             self.was_answered = segment.payload > 0;
+            let next = highest + i64::from(self.largest());
+            self.had_room = self.room.is_none_or(|room| room >= next);
         }
     }
 
