@@ -66,7 +66,7 @@ fn each_fault_is_red() {
         (Fault::Avoidance(0.5), "G1 D8"),
         (Fault::CountsAcks, "U8 G1 D8 R4"),
         (Fault::HearsTheLast, "U6 U8 R9"),
-        (Fault::StaysInSlowStart, "U3 U4 G1 G8 D1 D2 D4 D5 D6 D8 R6 R8 P5 I1 E1 E2 E3"),
+        (Fault::StaysInSlowStart, "U3 U4 G1 G8 D1 D2 D4 D5 D6 D8 R6 R8 E1 E2 E3"),
         (Fault::IgnoresMarks, "U4 E1 E2"),
         (Fault::MarkReducesTwice, "E1 E2 E3"),
         (Fault::LeavesRecoveryAtOnce, "D4 D5 R6 E2 E3"),
@@ -88,7 +88,7 @@ fn each_fault_is_red() {
         (Fault::LateProbe, "I5 T2"),
         (Fault::RepairsOnce, "D7 R4"),
         (Fault::ForgetsThreshold, "R8"),
-        (Fault::LeastRoundTrip, "D7 R4 R8 T1 T3 T6 T8"),
+        (Fault::LeastRoundTrip, "D7 R4 R8 P5 I1 T1 T3 T6 T8"),
         (Fault::LeavesWhenLate, "U6 R8"),
     ] {
         let (found, told) = red(Law::Reno, fault, "all");
