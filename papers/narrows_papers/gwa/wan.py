@@ -277,6 +277,17 @@ def _round_trips(bench: Bench, result: Sweep, frame: pl.DataFrame) -> list[Claim
     ]
 
 
+def _oscillates(system: str, window: pl.DataFrame, bench: Bench) -> Claim:
+    """Hold a window that is drawn against an oscillation."""
+    return SWINGS.claim(
+        f"{system} oscillates: the coefficient of variation of the window drawn, about its trend, "
+        "from 5 s on",
+        swing(window, 5 * bench.scale),
+        why="its window is at its limit, the receiver's, or on the way there",
+        says="behaves as expected",
+    )
+
+
 @experiment("gwa/fig08", "WAN: window and queue over time")
 def fig08(bench: Bench) -> Finding:
     """Reproduce figure 8 (§6.2): 2 MB of buffer."""
@@ -322,16 +333,7 @@ def fig08(bench: Bench) -> Finding:
             ", ".join(f"{system} {value:.4f}" for system, value in ripple.items()),
             min(ripple, key=lambda system: ripple[system]) == "BA-FCFS",
         ),
-        *(
-            SWINGS.claim(
-                f"{system} oscillates: the coefficient of variation of the window drawn, about its "
-                "trend, from 5 s on",
-                swing(seen[system][0], 5 * bench.scale),
-                why="its window is at its limit, the receiver's, or on the way there",
-                says="behaves as expected",
-            )
-            for system in TRADITIONAL
-        ),
+        *(_oscillates(system, seen[system][0], bench) for system in TRADITIONAL),
         *_fewer_timeouts(bench),
     ]
     figure = draw_windows(
