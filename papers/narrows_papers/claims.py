@@ -383,10 +383,10 @@ def one_of(text: str, paper: str, found: Sequence[float], unit: str = "", why: s
 
         variance = sum((value - mean) ** 2 for value in found) / (count - 1)
         half += float(t.ppf(0.975, count - 1)) * math.sqrt(variance * (1 + 1 / count))
-    shown = f"{value:,.0f}" if value >= 1e4 else paper
+    printed = f"{value:,.0f}" if value >= 1e4 else paper
     return stated(
         f"{text} (one more run lies within ± {half:.2g} of our mean, with 95 % confidence)",
-        f"{shown} {unit}".rstrip(),
+        f"{printed} {unit}".rstrip(),
         interval(found, unit),
         abs(value - mean) <= half,
         why,
@@ -421,23 +421,16 @@ def rounds_to(
     ('holds', 'not decided')
     """
     mean, half = mean_and_interval(found)
-    holds = _within(float(paper), half_a_digit(paper), mean, half)
     return Claim(
         f"{text} (within half a unit of the paper's last digit, with 95 % confidence)",
         f"{paper} {unit}".rstrip(),
         interval(found, unit),
-        holds,
+        _is_below(half_a_digit(paper), abs(mean - float(paper)), half),
         why,
     )
 
 
-def _within(wanted: float, tolerance: float, mean: float, half: float) -> bool | None:
-    """Return whether an interval lies within a tolerance; None if a part of it does."""
-    apart = abs(mean - wanted)
-    return True if apart + half <= tolerance else False if apart - half > tolerance else None
-
-
-def seldom_beyond(bound: float, found: Sequence[float]) -> bool | None:
+def mean_below(bound: float, found: Sequence[float]) -> bool | None:
     """Return whether the seeds' mean is below a bound; None if its interval has the bound in it.
 
     Parameters
@@ -454,13 +447,15 @@ def seldom_beyond(bound: float, found: Sequence[float]) -> bool | None:
 
     Examples
     --------
-    >>> seldom_beyond(0.5, [0.3, 0.31]), seldom_beyond(0.5, [0.4, 0.6])
+    >>> mean_below(0.5, [0.3, 0.31]), mean_below(0.5, [0.4, 0.6])
     (True, None)
     """
-    if len(found) < 2:
-        return None
-    mean, half = mean_and_interval(found)
-    return True if mean + half < bound else False if mean - half > bound else None
+    return _is_below(bound, *mean_and_interval(found)) if len(found) > 1 else None
+
+
+def _is_below(bound: float, value: float, half: float) -> bool | None:
+    """Return whether all between `value` ± `half` is below a bound; None if a part of it is."""
+    return True if value + half < bound else False if value - half > bound else None
 
 
 def _compare(high: Sequence[float], low: Sequence[float]) -> int:

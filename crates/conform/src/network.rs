@@ -298,8 +298,9 @@ impl Stimulus {
         bottleneck["buffer"] = json!(buffer);
         self.ways(&mut bottleneck, &mut back);
         if let Some((at, rtt)) = self.rtt_later {
-            let later = json!([{ "at": time(at), "delay": time(self::middle(rtt)) }]);
-            (bottleneck["changes"], back["changes"]) = (later.clone(), later);
+            for way in [&mut bottleneck, &mut back] {
+                add_change(way, json!({ "at": time(at), "delay": time(self::middle(rtt)) }));
+            }
         }
         let flow = self.offered_by(subject.flow());
         let links = json!([
@@ -353,7 +354,7 @@ impl Stimulus {
         let mut back = json!({});
         self.ways(&mut there, &mut back);
         if let Some((at, rtt)) = self.rtt_later {
-            there["changes"] = json!([{ "at": time(at), "rtt": time(rtt) }]);
+            add_change(&mut there, json!({ "at": time(at), "rtt": time(rtt) }));
         }
         if back != json!({}) {
             there["reverse"] = back;
@@ -372,6 +373,14 @@ const ENDLESS: &str = "1000000p";
 /// The one-way delay of the links between those of the hosts, in seconds.
 fn middle(rtt: f64) -> f64 {
     rtt / 2.0 - 2.0 * ACCESS_DELAY
+}
+
+/// One more time at which a way becomes another.
+fn add_change(way: &mut Value, change: Value) {
+    match way["changes"].as_array_mut() {
+        Some(changes) => changes.push(change),
+        None => way["changes"] = json!([change]),
+    }
 }
 
 fn time(seconds: f64) -> String {

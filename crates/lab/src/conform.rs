@@ -139,17 +139,20 @@ impl Conformance {
         let mut told = String::new();
         for row in self.rows.iter().filter(|row| wrong.contains(&row.verdict)) {
             let Row { check, verdict, seen, bound, .. } = row;
+            let words = match check.quote {
+                "" => String::new(),
+                quote => format!(": \"{quote}\""),
+            };
             let _ = write!(
                 told,
-                "\n  {} {} {}: {seen}; {bound}\n    {}\n    {} {}: \"{}\"\n    again: NARROWS_ONLY={} cargo \
-                 test; {}",
+                "\n  {} {} {}: {seen}; {bound}\n    {}\n    {} {}{words}\n    again: \
+                 NARROWS_ONLY={} cargo test; {}",
                 check.id,
                 check.name,
                 verdict.as_str(),
                 check.asks,
                 check.source,
                 check.word.as_str(),
-                check.quote,
                 check.id,
                 artefacts::write_check(row, &self.own),
             );

@@ -10,7 +10,7 @@ from narrows.plot import panels
 from narrows.scenario import Scenario
 from narrows.sweeps import Sweep
 from narrows_papers.bench import Bench
-from narrows_papers.claims import Claim, below, interval, one_of, seldom_beyond, stated
+from narrows_papers.claims import Claim, below, interval, mean_below, one_of, stated
 from narrows_papers.pxcp.setup import (
     PACED_TCP,
     RULE_OF_THUMB,
@@ -180,7 +180,7 @@ def _claims(use: dict[str, list[list[float]]]) -> list[Claim]:
             "the seeds",
             MUCH_LESS.paper("very low"),
             interval(low),
-            seldom_beyond(MUCH_LESS.bound, low),
+            mean_below(MUCH_LESS.bound, low),
             "the seeds' interval has the bound in it",
         ),
         below(

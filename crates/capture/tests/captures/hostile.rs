@@ -10,16 +10,34 @@ fn said() -> impl Strategy<Value = Said> {
     let block = (0u32..6000, 0u32..6000);
     (
         0u64..3_000_000,
-        any::<[bool; 2]>(),
+        any::<[bool; 3]>(),
         prop_oneof![1 => numbers, 4 => near],
         prop::sample::select(vec![0u16, 1, 5000, 65_535]),
         prop::option::of((0u32..4000, 0u32..4000)),
         prop::collection::vec(block, 0..3),
     )
         .prop_map(
-            |(at, [by_client, syn], (number, acknowledged, payload), window, stamps, blocks)| {
+            |(
+                at,
+                [by_client, syn, pushes],
+                (number, acknowledged, payload),
+                window,
+                stamps,
+                blocks,
+            )| {
                 let syn = syn && payload % 7 == 0;
-                Said { at, by_client, number, acknowledged, payload, syn, window, stamps, blocks }
+                Said {
+                    at,
+                    by_client,
+                    number,
+                    acknowledged,
+                    payload,
+                    syn,
+                    pushes,
+                    window,
+                    stamps,
+                    blocks,
+                }
             },
         )
 }

@@ -19,12 +19,17 @@ fn near(value: f64, expected: f64) {
 
 /// Rounds of `packets` full segments each 20 ms, each round acknowledged before the next.
 fn rounds(count: u64, packets: u64, window: u16) -> Vec<Said> {
+    rounds_each(20_010, 20_000, count, packets, window)
+}
+
+/// Rounds that begin `every` microseconds and are acknowledged after `answered`.
+fn rounds_each(every: u64, answered: u64, count: u64, packets: u64, window: u16) -> Vec<Said> {
     let mut said = Said::handshake();
     for round in 0..count {
-        let (at, first) = (20_002 + round * 20_010, round * packets);
+        let (at, first) = (20_002 + round * every, round * packets);
         let number = |packet: u64| 1 + ((first + packet) * FULL as u64) as u32;
         said.extend((0..packets).map(|packet| Said::data(at + packet, number(packet), FULL)));
-        said.push(Said { window, ..Said::ack(at + 20_000, number(packets)) });
+        said.push(Said { window, ..Said::ack(at + answered, number(packets)) });
     }
     said
 }
@@ -50,27 +55,13 @@ fn a_receiver_is_what_holds_back_who_fills_its_window() {
 #[test]
 fn the_pace_of_who_reads_in_lumps_is_no_paths_rate() {
     // What fills the window is acknowledged 15 ms after it has come, as a queue would delay it.
-    let mut said = Said::handshake();
-    for round in 0..100 {
-        let (at, first) = (20_002 + round * 35_010, round * 10);
-        let number = |packet: u64| 1 + ((first + packet) * FULL as u64) as u32;
-        said.extend((0..10).map(|packet| Said::data(at + packet, number(packet), FULL)));
-        said.push(Said { window: 14_500, ..Said::ack(at + 35_000, number(10)) });
-    }
-    let read = flow(&said);
+    let read = flow(&rounds_each(35_010, 35_000, 100, 10, 14_500));
     assert_eq!((read.cause, read.rate), (Cause::Receiver, None));
 }
 
 #[test]
 fn who_falls_silent_after_a_full_window_does_not_wait_for_the_receiver() {
-    let mut said = Said::handshake();
-    for round in 0..20 {
-        let (at, first) = (20_002 + round * 320_000, round * 10);
-        let number = |packet: u64| 1 + ((first + packet) * FULL as u64) as u32;
-        said.extend((0..10).map(|packet| Said::data(at + packet, number(packet), FULL)));
-        said.push(Said { window: 14_500, ..Said::ack(at + 20_000, number(10)) });
-    }
-    let flow = flow(&said);
+    let flow = flow(&rounds_each(320_000, 20_000, 20, 10, 14_500));
     near(share(&flow, Cause::Application) * flow.seconds, 19.0 * 0.3);
 }
 
@@ -122,6 +113,67 @@ fn who_leaves_acknowledgements_unanswered_does_not_wait_for_the_window() {
     let flow = flow(&writes());
     assert_eq!((flow.cause, flow.place), (Cause::Application, Place::Receiver));
     near(share(&flow, Cause::Application) * flow.seconds, 58.0 * 23e-3);
+}
+
+/// Beside the sender: each 33 ms a write of 20 full segments and a short one leaves as a pacer lets
+/// it, and each two are acknowledged as a slower path lets them come, past the next write's begin.
+fn paced_writes() -> Vec<Said> {
+    let mut said = Said::handshake();
+    for write in 0..60 {
+        let (at, first) = (50_000 + write * 33_000, 1 + write as u32 * (20 * FULL as u32 + 100));
+        for segment in 0..21 {
+            let size = if segment < 20 { FULL } else { 100 };
+            let number = first + segment as u32 * FULL as u32;
+            said.push(Said::data(at + 300 * segment, number, size));
+            if segment % 2 == 0 {
+                let number = number + size as u32;
+                said.push(Said::ack(at + 21_000 + 1000 * segment, number));
+            }
+        }
+    }
+    said.sort_by_key(|it| it.at);
+    said
+}
+
+#[test]
+fn a_write_that_a_pacer_lets_go_ends_although_the_path_is_full_of_it() {
+    let flow = flow(&paced_writes());
+    assert_eq!((flow.cause, flow.place), (Cause::Application, Place::Sender));
+    assert!(flow.busy.is_some_and(|busy| busy > 0.5), "{:?}", flow.busy);
+    assert!(share(&flow, Cause::Application) > 0.9, "{:?}", flow.shares);
+}
+
+#[test]
+fn segments_ten_microseconds_apart_are_one_burst() {
+    // Each acknowledgement lets two go, of which the second has PSH, as Linux's pairs have.
+    let mut said = rounds(2, 10, 65_535);
+    let from = said[said.len() - 1].at;
+    for pair in 0..400u64 {
+        let (at, number) = (from + 1000 * pair, 1 + (20 + 2 * pair as u32) * FULL as u32);
+        said.push(Said::data(at + 20, number, FULL));
+        let second = Said::data(at + 30, number + FULL as u32, FULL);
+        said.push(Said { pushes: true, ..second });
+        said.push(Said::ack(at + 1000, number + 2 * FULL as u32));
+    }
+    let flow = flow(&said);
+    assert!(share(&flow, Cause::Window) > 0.95, "{:?}", flow.shares);
+}
+
+#[test]
+fn what_follows_a_gap_between_acknowledgements_waited_for_the_window() {
+    // Forty acknowledgements each 300 us, then none for 8 ms; the last of forty segments has PSH.
+    let mut said = Said::handshake();
+    for place in 0..40 * 40u64 {
+        let (round, index) = (place / 40, place % 40);
+        let at = 40_000 + round * 20_000 + index * 300;
+        let after = if index == 0 { 150 } else { 10 };
+        let number = 1 + (place * FULL as u64) as u32;
+        said.push(Said { pushes: index == 39, ..Said::data(at + after, number, FULL) });
+        said.push(Said::ack(at + 20_000, number + FULL as u32));
+    }
+    said.sort_by_key(|it| it.at);
+    let flow = flow(&said);
+    assert!(share(&flow, Cause::Window) > 0.9, "{:?}", flow.shares);
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub struct Said {
     pub acknowledged: Option<u32>,
     pub payload: usize,
     pub syn: bool,
+    pub pushes: bool,
     pub window: u16,
     pub stamps: Option<(u32, u32)>,
     pub blocks: Vec<(u32, u32)>,
@@ -41,6 +42,7 @@ impl Said {
             acknowledged: Some(1),
             payload,
             syn: false,
+            pushes: false,
             window: 65_535,
             stamps: None,
             blocks: Vec::new(),
@@ -69,7 +71,7 @@ impl Said {
             address
         };
         let mut tcp = TcpHeader::new(from.0, to.0, self.number, self.window);
-        (tcp.syn, tcp.ack) = (self.syn, self.acknowledged.is_some());
+        (tcp.syn, tcp.ack, tcp.psh) = (self.syn, self.acknowledged.is_some(), self.pushes);
         tcp.acknowledgment_number = self.acknowledged.unwrap_or(0);
         let mut options = Vec::new();
         if self.syn {
