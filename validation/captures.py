@@ -11,7 +11,7 @@ import argparse
 import json
 import math
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -201,14 +201,10 @@ def _row(seed: int, drawn: Drawn, found: dict[str, Any], result: nw.Result) -> R
     # The account of a run has no handshake.
     right += min(mine["handshake"], 1.0 - right)
 
-    def over(name: str, truth: float) -> float | None:
-        estimate = found[name]
-        return estimate["value"] / truth if estimate and estimate["low"] > 0 else None
-
     def of_rates() -> float | None:
         """Return the rate over the true one; of several 1 if all are found, and else 0."""
         if not drawn.then or found["rate"] is None:
-            return over("rate", drawn.rate)
+            return over(found["rate"], drawn.rate)
         told = [rate for _, rate in found["rates"] or [(0.0, found["rate"]["value"])]]
         true = _different([drawn.rate, *drawn.then])
         near = [abs(a / b - 1) < 0.05 for a, b in zip(told, true, strict=False)]
@@ -223,13 +219,18 @@ def _row(seed: int, drawn: Drawn, found: dict[str, Any], result: nw.Result) -> R
         right,
         found["loss"],
         found["lost"],
-        over("base_rtt", drawn.base),
+        over(found["base_rtt"], drawn.base),
         of_rates(),
-        over("buffer", drawn.buffer * PACKET),
+        over(found["buffer"], drawn.buffer * PACKET),
         (found["needless"], flow["duplicates"]),
         {name: round(share, 3) for name, share in shares.items() if share > 0.005},
         {name: round(share, 3) for name, share in true.items() if share > 0.005},
     )
+
+
+def over(estimate: dict[str, float] | None, truth: float) -> float | None:
+    """Return an estimate over what is true; None if it is not told."""
+    return estimate["value"] / truth if estimate and estimate["low"] > 0 else None
 
 
 def _different(rates: Sequence[float]) -> list[float]:
@@ -278,14 +279,15 @@ def try_fit(seed: int) -> Tried | None:
 LOSSES = {"random loss": "random", "policer": "policer"}
 
 
+def within(ratios: Sequence[float | None], reach: float) -> str:
+    """Return how many estimates are right, of those that are told."""
+    told = [ratio for ratio in ratios if ratio is not None]
+    good = sum(abs(ratio - 1) <= reach for ratio in told)
+    return f"{good} of {len(told)} told, {len(ratios) - len(told)} not told"
+
+
 def summary(rows: Sequence[Row]) -> dict[str, str]:
     """Return what one would say of them, by its name."""
-
-    def within(values: Iterable[float | None], reach: float) -> str:
-        told = [value for value in values if value is not None]
-        good = sum(abs(value - 1) <= reach for value in told)
-        return f"{good} of {len(told)} told, {len(rows) - len(told)} not told"
-
     told, right = (sum(getattr(row, name) for row in rows) for name in ("told", "right"))
     losses = [row for row in rows if row.lost and row.loss not in ("none", "untold")]
     good = sum(row.loss == LOSSES.get(row.situation, "congestion") for row in losses)
@@ -294,9 +296,9 @@ def summary(rows: Sequence[Row]) -> dict[str, str]:
         "flows": str(len(rows)),
         "time that is told": f"{100 * told / len(rows):.1f} %",
         "of that, told rightly": f"{100 * right / told:.1f} %",
-        "base RTT within 2 %": within((row.base for row in rows), 0.02),
-        "rate within 5 %": within((row.rate for row in rows), 0.05),
-        "buffer within 20 %": within((row.buffer for row in rows), 0.2),
+        "base RTT within 2 %": within([row.base for row in rows], 0.02),
+        "rate within 5 %": within([row.rate for row in rows], 0.05),
+        "buffer within 20 %": within([row.buffer for row in rows], 0.2),
         "what lost packets": f"{good} of {len(losses)} told, "
         f"{sum(row.lost > 0 for row in rows) - len(losses)} not told",
         "needless packets, exactly": f"{exact} of {len(rows)}",

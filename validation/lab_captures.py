@@ -13,7 +13,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 import narrows as nw
+from captures import PACKET, over, within
 from narrows.causes import CAUSES
 
 ENDS = Path(__file__).with_name("lab_ends.py")
 SITUATIONS = ("alone", "receiver", "reader", "application", "random loss")
 LAWS = ("cubic", "reno", "bbr")
-PACKET = 1500
 SECONDS = 10
 # What a capture tells of a sender that had data and room: the kernel does not tell these apart.
 FLOWING = ("window", "pacing", "recovery", "timeout")
@@ -134,10 +134,6 @@ def _row(seed: int, drawn: Drawn, found: dict[str, Any], account: dict[str, floa
     used = 8 * found["bytes"] / found["seconds"] / drawn.rate * PACKET / found["segment_size"]
     hidden = min(shares["path"], used, 1.0 - right) if drawn.place == "receiver" else 0.0
 
-    def over(name: str, truth: float) -> float | None:
-        estimate = found[name]
-        return estimate["value"] / truth if estimate and estimate["low"] > 0 else None
-
     return Row(
         seed,
         drawn.situation,
@@ -148,9 +144,9 @@ def _row(seed: int, drawn: Drawn, found: dict[str, Any], account: dict[str, floa
         hidden,
         found["loss"],
         found["lost"],
-        over("base_rtt", _nearest(found["base_rtt"], drawn)),
-        over("rate", drawn.rate),
-        over("buffer", drawn.buffer * PACKET),
+        over(found["base_rtt"], _nearest(found["base_rtt"], drawn)),
+        over(found["rate"], drawn.rate),
+        over(found["buffer"], drawn.buffer * PACKET),
         {name: round(share, 3) for name, share in shares.items() if share > 0.005},
         {name: round(share, 3) for name, share in true.items() if share > 0.005},
     )
@@ -175,12 +171,6 @@ def _true(account: dict[str, float]) -> dict[str, float]:
 
 def summary(rows: Sequence[Row]) -> dict[str, str]:
     """Return what one would say of them, by its name."""
-
-    def within(values: Iterable[float | None], reach: float) -> str:
-        told = [value for value in values if value is not None]
-        good = sum(abs(value - 1) <= reach for value in told)
-        return f"{good} of {len(told)} told, {len(rows) - len(told)} not told"
-
     told, right, hidden = (
         sum(getattr(row, name) for row in rows) for name in ("told", "right", "hidden")
     )
@@ -192,9 +182,9 @@ def summary(rows: Sequence[Row]) -> dict[str, str]:
         "time that is told": f"{100 * told / len(rows):.1f} %",
         "of that, with the right cause": f"{100 * right / told:.1f} %",
         "hidden by a link in use": f"{100 * hidden / told:.1f} %",
-        "base RTT within 2 %": within((row.base for row in rows), 0.02),
-        "rate within 5 %": within((row.rate for row in rows), 0.05),
-        "buffer within 20 %": within((row.buffer for row in rows), 0.2),
+        "base RTT within 2 %": within([row.base for row in rows], 0.02),
+        "rate within 5 %": within([row.rate for row in rows], 0.05),
+        "buffer within 20 %": within([row.buffer for row in rows], 0.2),
         "what lost packets": f"{good} of {len(losses)} told",
     }
 
