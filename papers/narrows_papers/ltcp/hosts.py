@@ -170,5 +170,6 @@ def _figure(alone: dict[tuple[str, str, str], float]) -> Figure:
         crosses(ax, list(range(len(RTTS))), [TABLE9[label][name].mbps for label in RTTS])
         ax.set_xticks(range(len(RTTS)), [rtt.replace("ms", " ms") for rtt in RTTS.values()])
         ax.set(title=name, xlabel="RTT", ylabel="goodput (Mbps)")
-        ax.legend(fontsize="x-small", loc="lower left")
+    # TCP's panel has room.
+    axes[0][0].legend(fontsize="x-small", loc="upper right")
     return figure
