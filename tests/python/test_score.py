@@ -21,6 +21,7 @@ from narrows.score.card import Card, Sign
 from narrows.score.store import Store
 from narrows.score.suite import CC, Requirement, load, suites
 from narrows.score.work import score
+from narrows.seek import served
 from narrows.seek.search import FRESH, seek
 from narrows.seek.shrink import shrink
 from narrows.seek.space import Settings, space_of
@@ -309,6 +310,8 @@ def test_the_command_prints_and_writes_cards(narrows: Run, file: Path, tmp_path:
         (["seek", "--cc", "bbr", "--vary", "rtt=9ms"], '"9ms" is no range of rtt'),
         (["seek", "--cc", "bbr", "--changes", "2:mood"], '--changes: unknown "mood"'),
         (["seek", "--cc", "bbr", "--budget", "5"], "budget: 5 is too small"),
+        (["seek", "--cc", "bbr", "--served", "99s"], "99s is not within a run of 60 s"),
+        (["seek", "--cc", "bbr", "--served", "5s", "--vary", "rate"], "leave out rate"),
         (["seek", "--cc", "bbr", "--changes", "99999"], "99999 are more than 50"),
         (["score", "--cc", ""], '--cc: "" has an empty item'),
         (["arena", "--buffer", "20p,20p"], "buffers: 20p, 20p has one twice"),
@@ -409,6 +412,50 @@ def test_the_command_prints_a_scenario_that_fails_again(narrows: Run, tmp_path: 
     )
     assert nothing.returncode == 1
     assert "none fails" in nothing.stderr
+
+
+def test_a_service_keeps_its_packets_however_it_is_bred() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        first, second = served.drawn(rng, 1000), served.drawn(rng, 1000)
+        changed = served.mutated(rng, first)
+        assert (first.sum(), changed.sum()) == (1000, 1000) and not (changed < 0).any()
+        child = served.crossed(rng, first, second)
+        begins = next(cut for cut in range(1001) if (child[cut:] == second[cut:]).all())
+        assert (child[:begins] == first[:begins]).all()
+    counts = tuple(int(count) for count in first)
+    told = [int(line) for line in served.lines(counts, 1.5).split()]
+    assert [told.count(at) for at in range(1, 1001)] == list(counts)
+    assert told[-500:] == list(range(1001, 1501))
+
+
+def test_shrinking_calms_what_need_not_be_uneven() -> None:
+    """It fails as long as packets are served at 700 ms; the rest becomes steady."""
+
+    class Known(Trial):
+        def outcome(self, settings: Settings, *_: Any, **__: Any) -> Outcome:
+            miss = 1.0 if settings["served"][700] == 9 else -1.0
+            return Outcome([miss] * 3, [0.0] * 3, [0.0] * 3, "max_queue")
+
+    base = nw.dumbbell("10Mbps", "50ms", "20p", duration="4s").with_(expect={"max_queue": "<= 1p"})
+    service = [3, 0] * 500
+    service[700] = 9
+    trial = Known(base, space_of("rtt,buffer", "0", 4.0, 1000))
+    small = shrink(trial, {"rtt": 50.0, "buffer": 20.0, "changes": (), "served": tuple(service)})
+    uneven = [at for at, count in enumerate(small["served"]) if count != 1]
+    assert 700 in uneven and max(uneven) - min(uneven) <= 1000 / 64
+
+
+def test_a_service_packet_by_packet_is_bred_until_it_fails(narrows: Run, tmp_path: Path) -> None:
+    words = ["seek", "--cc", "cubic", "--worst", "utilisation >= 0.5", "--served", "1s"]
+    words += ["--duration", "3", "--budget", "144", "--cache", str(tmp_path), "-o", "out"]
+    done = narrows(*words)
+    assert done.returncode == 0, done.stderr
+    assert 'trace = "worst-1.trace"' in done.stdout
+    again = narrows("check", "out", "-o", "kept")
+    assert again.returncode == 1, again.stdout
+    refused = narrows(*words[:-2])
+    assert refused.returncode == 2 and "say with -o where it is written" in refused.stderr
 
 
 TRACES = ROOT / "suites" / "traces"

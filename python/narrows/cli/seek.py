@@ -35,12 +35,14 @@ def seek(
         ),
     ] = "utilisation",
     vary: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="What varies, each with its own range if that is given, like rate=1Mbps..1Gbps: "
-            "rate, rtt, buffer, start, loss, jitter, batch, on, off, other_rtt."
+            "rate, rtt, buffer, start, loss, jitter, batch, on, off, other_rtt.  [default: "
+            "rate,rtt,buffer,start; rtt,buffer with --served]",
+            show_default=False,
         ),
-    ] = "rate,rtt,buffer,start",
+    ] = None,
     changes: Annotated[
         str,
         typer.Option(
@@ -48,6 +50,14 @@ def seek(
             "loss, outage, hold."
         ),
     ] = "0",
+    served: Annotated[
+        str | None,
+        typer.Option(
+            help="For how long the bottleneck, of 12 Mbps, serves packets one by one as is bred; "
+            "only what follows counts. Like 5s, with a --budget of thousands, and -o.",
+            show_default=False,
+        ),
+    ] = None,
     duration: Annotated[
         str | None, typer.Option(help="Simulated time of a run.  [default: 60s, or the file's]")
     ] = None,
@@ -69,6 +79,6 @@ def seek(
     """
     from narrows.cli.work.seek import Ask, found
 
-    length = with_unit(duration) if duration else None
-    ask = Ask(file, cc, against, worst, vary, changes, length, budget, count, seed)
+    length, bred = (with_unit(text) if text else None for text in (duration, served))
+    ask = Ask(file, cc, against, worst, vary, changes, bred, length, budget, count, seed)
     end_unless(found(ask, cache, json_, output, force))

@@ -1,4 +1,7 @@
-"""The search: evenly spread candidates first, then CMA-ES from the worst of each region."""
+"""The search: evenly spread candidates first, then CMA-ES from the worst of each region.
+
+A service packet by packet is no point of a space: it is bred.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from scipy.stats import qmc
 from narrows.errors import Error
 from narrows.pool import Threads
 from narrows.progress import bar
+from narrows.seek.served import crossed, drawn, mutated
 from narrows.seek.shrink import shrink
 from narrows.seek.space import Settings
 from narrows.seek.trial import NOTHING, Outcome, Trial
@@ -28,6 +32,12 @@ STEP = 0.2
 # Regions are boxes of the first numbers, so many to each side.
 SIDES = 3
 POPULATION = 12
+# A generation of what is bred, those of all that are parents of the next, and those drawn anew.
+BRED, PARENTS, NEW = 60, 12, 8
+# The part of the children that have two parents.
+CROSSED = 0.25
+# How far a mutation moves the other numbers, as a part of their range.
+MOVED = 0.1
 
 
 @dataclass(frozen=True)
@@ -69,8 +79,13 @@ class _Search:
         self._done = 0
         self.tried, self.refused = 0, 0
 
-    def scores(self, population: Sequence[Floats], seeds: Sequence[int]) -> list[float]:
-        """Try all of a population, and return by how much what is expected is surely missed."""
+    def scores(
+        self, population: Sequence[Floats], seeds: Sequence[int], keeps: bool = True
+    ) -> list[float]:
+        """Try all of a population, and return by how much what is expected is surely missed.
+
+        The worst are kept by region, unless they are to be tried under more seeds first.
+        """
         waiting: list[Future[float]] = [
             self._threads.submit(self._score, places, seeds, self._done + number)
             for number, places in enumerate(population)
@@ -79,8 +94,9 @@ class _Search:
         found = [future.result() for future in waiting]
         self.tried += len(found)
         self.refused += found.count(NOTHING)
-        for places, score in zip(population, found, strict=True):
-            self._keep(places, score)
+        if keeps:
+            for places, score in zip(population, found, strict=True):
+                self._keep(places, score)
         return found
 
     def _score(self, places: Floats, seeds: Sequence[int], number: int) -> float:
@@ -153,24 +169,55 @@ def seek(
     """
     if budget < 4 * POPULATION:
         raise Error(f"budget: {budget} is too small to search with; try {4 * POPULATION} or more")
-    even = 2 ** round(math.log2(max(8, budget * EVEN)))
     starts = max(count, 2)
+    even = 2 ** round(math.log2(max(8, budget * EVEN)))
     rounds = max(1, (budget - even) // (starts * POPULATION))
-    size = trial.space.size
-    whole = even + starts * rounds * POPULATION
+    generations = max(1, budget // (BRED + PARENTS))
+    is_bred = trial.space.served > 0
+    whole = generations * (BRED + PARENTS) if is_bred else even + starts * rounds * POPULATION
     with bar(whole) as advance, Threads[int](lambda _number, _share: None) as threads:
         search = _Search(trial, threads, advance)
-        spread = qmc.Sobol(size, seed=seed).random(even)
-        search.scores(list(spread), FIRST)
+        if is_bred:
+            _breed(search, generations, np.random.default_rng(seed))
+        else:
+            search.scores(list(qmc.Sobol(trial.space.size, seed=seed).random(even)), FIRST)
         if search.refused == search.tried:
             raise Error(f"seek: none of {search.tried} candidates can be run; vary something else")
-        for number, region in enumerate(search.worst(starts)):
+        for number, region in enumerate([] if is_bred else search.worst(starts)):
             _climb(search, region.places, rounds, seed + number)
         cases = _confirmed(search, count)
     if effort is not None:
         effort.tried, effort.refused = search.tried, search.refused
     findings = [_finding(trial, settings, outcome) for settings, outcome in cases]
     return sorted(findings, key=lambda it: -it.small_outcome.mean)
+
+
+def _breed(search: _Search, generations: int, rng: np.random.Generator) -> None:
+    """Breed services, and the other numbers with them: the worst of all so far are parents."""
+    space = search.trial.space
+    size = space.size
+
+    def new() -> Floats:
+        return np.concatenate([rng.random(size), drawn(rng, space.served)])
+
+    def child() -> Floats:
+        one, other = (parents[rng.integers(len(parents))] for _ in range(2))
+        service = one[size:]
+        if rng.random() < CROSSED:
+            service = crossed(rng, service, other[size:])
+        moved = np.clip(one[:size] + MOVED * rng.standard_normal(size), 0, 1)
+        return np.concatenate([moved, mutated(rng, service)])
+
+    parents: list[Floats] = []
+    scores: list[float] = []
+    for _ in range(generations):
+        young = [child() if parents and number >= NEW else new() for number in range(BRED)]
+        found = search.scores(young, FIRST, keeps=False)
+        # Two seeds are lucky often, and parents stay: those that may become one are raced.
+        raced = [young[it] for it in np.argsort(found)[::-1][:PARENTS]]
+        parents, scores = parents + raced, scores + search.scores(raced, RACED)
+        worst = np.argsort(scores)[::-1][:PARENTS]
+        parents, scores = [parents[it] for it in worst], [scores[it] for it in worst]
 
 
 def _climb(search: _Search, begin: Floats, rounds: int, seed: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from narrows.seek.served import eased
 from narrows.seek.space import GENES, Settings, round_to
 from narrows.seek.trial import Trial
 
@@ -63,6 +64,8 @@ def _simpler(trial: Trial, settings: Settings) -> Iterator[Settings]:
         yield {**settings, "changes": ()}
     for number in range(len(events)):
         yield {**settings, "changes": events[:number] + events[number + 1 :]}
+    for service in eased(settings.get("served", ())):
+        yield {**settings, "served": service}
     for gene in trial.space.genes:
         value = settings[gene.name]
         for simpler in _numbers(value, GENES[gene.name].usual):

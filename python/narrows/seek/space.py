@@ -76,6 +76,8 @@ GENES = {
     "other_rtt": Gene("other_rtt", 5.0, 500.0, "ms", 50.0),
 }
 USUAL = "rate,rtt,buffer,start"
+# What varies beside a service that is bred, which has the rate.
+BESIDE_SERVED = "rtt,buffer"
 
 
 @dataclass(frozen=True)
@@ -92,16 +94,19 @@ class Space:
         Of each run in seconds, within which changes are.
     kinds
         Of changes: those of `CHANGES` that there may be.
+    served
+        For how many milliseconds the bottleneck's service is bred packet by packet; 0 for none.
     """
 
     genes: tuple[Gene, ...]
     changes: int
     duration: float
     kinds: tuple[str, ...] = CHANGES
+    served: int = 0
 
     @property
     def size(self) -> int:
-        """How many numbers from 0 to 1 say all."""
+        """How many numbers from 0 to 1 say all but the service."""
         return len(self.genes) + 3 * self.changes
 
     def decoded(self, places: Sequence[float]) -> Settings:
@@ -110,12 +115,14 @@ class Space:
         Parameters
         ----------
         places
-            `size` of them.
+            `size` of them, and behind them the packets that are served in each millisecond of what
+            is bred.
 
         Returns
         -------
         dict
-            A value for each gene by name, and ``changes``: tuples of time, kind and amount.
+            A value for each gene by name, ``changes``: tuples of time, kind and amount, and
+            ``served``: a tuple of what is served, if that is bred.
 
         Examples
         --------
@@ -137,6 +144,8 @@ class Space:
                 when = round_to(0.1 * self.duration + at * 0.8 * self.duration, 2)
                 events.append((when, self.kinds[which], _amount(self.kinds[which], amount)))
         settings["changes"] = tuple(sorted(events))
+        if self.served:
+            settings["served"] = tuple(int(count) for count in places[self.size :])
         return settings
 
 
@@ -145,7 +154,7 @@ def _amount(kind: str, place: float) -> float:
     return round_to(math.exp(math.log(low) + place * (math.log(high) - math.log(low))), 2)
 
 
-def space_of(vary: str, changes: str, duration: float) -> Space:
+def space_of(vary: str, changes: str, duration: float, served: int = 0) -> Space:
     """Read what a search may vary.
 
     Parameters
@@ -157,6 +166,8 @@ def space_of(vary: str, changes: str, duration: float) -> Space:
         The most changes of the bottleneck, and of which kinds if not of all, like ``3:rate,hold``.
     duration
         Of each run in seconds.
+    served
+        For how many milliseconds the bottleneck's service is bred; 0 for none.
 
     Returns
     -------
@@ -194,7 +205,9 @@ def space_of(vary: str, changes: str, duration: float) -> Space:
         raise Error(f'--changes: "{changes}" begins with no number; try 3, or 3:rate,hold')
     if int(number) > MOST_CHANGES:
         raise Error(f"--changes: {number} are more than {MOST_CHANGES}; try 3")
-    return Space(tuple(genes), int(number), duration, chosen)
+    if served and (int(number) or any(gene.name == "rate" for gene in genes)):
+        raise Error("--served: it is the bottleneck's rate that is bred; leave out rate, --changes")
+    return Space(tuple(genes), int(number), duration, chosen, served)
 
 
 def _range(gene: Gene, text: str) -> tuple[float, float]:

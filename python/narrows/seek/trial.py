@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from narrows._core import ScenarioError
 from narrows.check import excess_of, lean
 from narrows.scenario import Scenario
 from narrows.score.store import Store
+from narrows.seek import served
 from narrows.seek.space import Settings, Space, fields_of
 from narrows.statistics import mean_and_interval
 
@@ -83,22 +86,28 @@ class Trial:
     space: Space
     store: Store = field(default_factory=lambda: Store(None))
 
-    def scenario(self, settings: Settings) -> Scenario | None:
+    def scenario(self, settings: Settings, trace: Path | None = None) -> Scenario | None:
         """Return the scenario of settings; None if it cannot be run.
 
         Parameters
         ----------
         settings
             As `Space.decoded` returns them.
+        trace
+            The file that is written with what the bottleneck serves, if that is bred.
 
         Returns
         -------
         Scenario or None
             Checked.
         """
+        last = len(self.base.fields["flows"]) - 1
+        fields = fields_of(settings, self.space.genes, last)
+        if trace is not None:
+            trace.write_text(served.lines(settings["served"], self.space.duration))
+            fields["dumbbell.trace"] = str(trace)
         try:
-            last = len(self.base.fields["flows"]) - 1
-            return self.base.drafted(fields_of(settings, self.space.genes, last)).valid()
+            return self.base.drafted(fields).valid()
         except ScenarioError:
             return None
 
@@ -135,7 +144,19 @@ class Trial:
         Exception
             What a law of one's own raises.
         """
-        scenario = self.scenario(settings)
+        if not self.space.served:
+            return self._outcome(settings, None, seeds, watch)
+        with tempfile.TemporaryDirectory() as folder:
+            return self._outcome(settings, Path(folder) / "served.trace", seeds, watch)
+
+    def _outcome(
+        self,
+        settings: Settings,
+        trace: Path | None,
+        seeds: Sequence[int],
+        watch: Callable[[float], None],
+    ) -> Outcome | None:
+        scenario = self.scenario(settings, trace)
         if scenario is None or self._packets(settings) > MOST_PACKETS:
             return None
         checked = lean(scenario)

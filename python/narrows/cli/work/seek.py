@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from narrows import own
+from narrows import _core, own
 from narrows.cli.work.printing import folder_of
 from narrows.cli.work.score import KEPT, goes_on
 from narrows.errors import Error
@@ -19,7 +21,8 @@ from narrows.networks import dumbbell
 from narrows.scenario import Scenario
 from narrows.score.store import Store
 from narrows.seek.search import FRESH, Effort, Finding, seek
-from narrows.seek.space import space_of
+from narrows.seek.served import lines
+from narrows.seek.space import BESIDE_SERVED, USUAL, Space, space_of
 from narrows.seek.trial import Trial
 from narrows.statistics import mean_and_interval
 from narrows.terminal import put, say
@@ -42,6 +45,10 @@ WORST: dict[str, tuple[dict[str, str], dict[str, dict[str, str]]]] = {
     ),
     "starvation": ({"groups.own.starvation": "<= 20s"}, {}),
 }
+# Of a run.
+LENGTH = "60s"
+# A trace where what is bred will be.
+PLACEHOLDER = "narrows:made-up-lte.down"
 PAIRS = ("share", "others-share", "harm", "starvation")
 
 
@@ -53,8 +60,9 @@ class Ask:
     cc: str | None
     against: str | None
     worst: str
-    vary: str
+    vary: str | None
     changes: str
+    served: str | None
     duration: str | None
     budget: int
     count: int
@@ -63,6 +71,7 @@ class Ask:
     def scenario(self) -> Scenario:
         """Return the scenario whose settings vary."""
         if self.file is not None:
+            self._bred()
             if self.cc or self.against:
                 raise Error("--cc: the file says its controllers; leave it out")
             scenario = Scenario.load(self.file)
@@ -80,8 +89,29 @@ class Ask:
             [other] = own.named("--against", [self.against])
             flows.append({"name": "other", "cc": other})
         expect, reference = self._expected()
-        base = dumbbell("10Mbps", "50ms", "20p", duration=self.duration or "60s")
+        duration = self.duration or LENGTH
+        base = dumbbell("10Mbps", "50ms", "20p", duration=duration)
+        if self._bred():
+            base = dumbbell(None, "50ms", "20p", duration=duration, trace=PLACEHOLDER)
+            base = base.with_(warmup=self.served)
         return base.with_(flows=flows, expect=expect, reference=reference)
+
+    def space(self, duration: float) -> Space:
+        """Return what varies in runs of so many seconds."""
+        vary = self.vary or (BESIDE_SERVED if self.served else USUAL)
+        return space_of(vary, self.changes, duration, self._bred())
+
+    def _bred(self) -> int:
+        """Return for how many milliseconds what is served is bred."""
+        if not self.served:
+            return 0
+        if self.file is not None:
+            raise Error("--served: the file says what its bottleneck serves; give --cc")
+        seconds = _core.seconds("--served", self.served)
+        length = _core.seconds("--duration", self.duration or LENGTH)
+        if not 0.001 <= seconds < length:
+            raise Error(f"--served: {self.served} is not within a run of {length:g} s")
+        return round(1000 * seconds)
 
     def _expected(self) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
         if self.worst in WORST:
@@ -97,8 +127,9 @@ def found(ask: Ask, cache: Path, as_json: bool, output: Path | None, force: bool
     """Search, print what is found, and write it; return whether something was found."""
     scenario = ask.scenario()
     duration, _ = scenario.checked.times()
-    space = space_of(ask.vary, ask.changes, duration)
-    trial = Trial(scenario, space, Store(cache / KEPT))
+    trial = Trial(scenario, ask.space(duration), Store(cache / KEPT))
+    if trial.space.served and output is None:
+        raise Error("--served: what is bred is a trace; say with -o where it is written")
     effort = Effort()
     with folder_of(output, force) as folder:
         try:
@@ -106,7 +137,7 @@ def found(ask: Ask, cache: Path, as_json: bool, output: Path | None, force: bool
         except KeyboardInterrupt:
             say(goes_on(cache / KEPT, list(scenario.controllers.values())))
             raise
-        texts = [text_of(trial, finding) for finding in findings]
+        texts = [text_of(trial, finding, number) for number, finding in enumerate(findings, 1)]
         for finding, text in zip(findings, texts, strict=True):
             put(json.dumps(_record(finding, text)) if as_json else text)
         if not findings:
@@ -116,17 +147,29 @@ def found(ask: Ask, cache: Path, as_json: bool, output: Path | None, force: bool
         elif folder:
             for number, text in enumerate(texts, 1):
                 folder.text(f"worst-{number}.toml", text)
+                if service := findings[number - 1].small.get("served"):
+                    folder.text(_trace(number), lines(service, duration))
             folder.finish(Made("seek", [({}, text) for text in texts], FRESH))
             if not as_json and not scenario.controllers:
                 say(f"again: narrows check {output}")
     return bool(findings)
 
 
-def text_of(trial: Trial, finding: Finding) -> str:
-    """Return what was found as a scenario, with what was measured above it."""
-    scenario = trial.scenario(finding.small)
-    assert scenario is not None
-    return "\n".join([*(f"# {line}" for line in _said(trial, finding)), scenario.to_toml()])
+def text_of(trial: Trial, finding: Finding, number: int) -> str:
+    """Return what was found as a scenario, with what was measured above it.
+
+    What its bottleneck serves, if that was bred, is in a file beside it, by the finding's number.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / _trace(number) if trial.space.served else None
+        scenario = trial.scenario(finding.small, trace)
+        assert scenario is not None
+        text = scenario.to_toml().replace(folder + os.sep, "")
+    return "\n".join([*(f"# {line}" for line in _said(trial, finding)), text])
+
+
+def _trace(number: int) -> str:
+    return f"worst-{number}.trace"
 
 
 def _said(trial: Trial, finding: Finding) -> Iterator[str]:
