@@ -34,6 +34,8 @@ P0 = 0.01
 # Losses in a run, as far as it may last so long, in seconds.
 LOSSES, SHORTEST, LONGEST = 100, 30, 300
 # They have no timestamps of TCP's: packets are answered one by one.
+# What a law is called over ns-2's habits.
+NS2 = {"reno": "reno+reno"}
 E_TCP = {"etcp", "etcp-rate", "etcp-sqrt"}
 # Their routers say what they may send.
 TOLD_BY_ROUTERS = {"ba", "gwa", "gwa-rate", "xcp"}
@@ -91,7 +93,7 @@ def measured(law: str) -> pl.DataFrame:
                 else {"loss": f"{rate:.6g}"}
             ),
             # With them an RTT is known of each packet, without one of each round trip.
-            flows=[{"cc": law} | ({} if law in E_TCP else {"timestamps": True})],
+            flows=[{"cc": NS2.get(law, law)} | ({} if law in E_TCP else {"timestamps": True})],
         )
         swept = nw.sweep(scenario, seeds=SEEDS, cache=ROOT / "out/responses")
         sent = swept.flows["throughput"].to_numpy() / PACKET_BITS * RTT

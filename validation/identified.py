@@ -41,7 +41,7 @@ def is_lossy(seed: int) -> bool:
 
 def fields_of(seed: int) -> tuple[str, str, dict[str, Any]]:
     """Return a law, the place of the capture, and the scenario's fields."""
-    law = list(CANDIDATES)[seed % len(CANDIDATES)]
+    law = CANDIDATES[seed % len(CANDIDATES)]
     drawn = captures.draw(seed)
     fields = dict(drawn.fields)
     fields["links"] = [
@@ -50,7 +50,7 @@ def fields_of(seed: int) -> tuple[str, str, dict[str, Any]]:
     ]
     if is_lossy(seed):
         fields["links"][1]["loss"] = "0.001"
-    fields["flows"] = [{"from": "s", "to": "d", "cc": CANDIDATES[law]}]
+    fields["flows"] = [{"from": "s", "to": "d", "cc": law}]
     return law, drawn.place, fields
 
 

@@ -19,7 +19,7 @@ from narrows.conformance import SIGNS, Finding, checks
 PAGE = Path(__file__).parent.parent / "docs/conformance.md"
 BEGIN, END = "<!-- kernel -->", "<!-- /kernel -->"
 # Laws of the kernel, and those of narrows that are written after them.
-PAIRS = {"kernel:cubic": "cubic", "kernel:reno": "sack", "kernel:bbr": "bbr1"}
+PAIRS = {"kernel:cubic": "cubic", "kernel:reno": "reno", "kernel:bbr": "bbr1"}
 
 
 @dataclass(frozen=True)

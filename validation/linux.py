@@ -23,7 +23,7 @@ from tables import Section
 
 REFERENCE = Path(__file__).resolve().with_name("linux.jsonl")
 # Linux's names of laws, and the same laws here.
-LAWS = {"cubic": "cubic", "reno": "sack", "bbr": "bbr1"}
+LAWS = {"cubic": "cubic", "reno": "reno", "bbr": "bbr1"}
 SEEDS = 10
 # A buffer is judged if it lasts at least this long at the link's rate: in a shorter one the
 # reference host's own waits decide (README.md).

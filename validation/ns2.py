@@ -27,7 +27,7 @@ LINUX = {"timestamps": True, "packet": "1010B"}
 # C 410/1024 and S_max 16 packets per 100 ms; BIC counts an acknowledgement as 31/16 packets;
 # Scalable TCP adds one packet per 50 acknowledged; H-TCP grows in proportion to the RTT.
 SENDERS: dict[str, dict[str, Any]] = {
-    "reno": {"cc": "reno"},
+    "reno": {"cc": "reno+reno"},
     "newreno": {"cc": "newreno"},
     "sack": {"cc": "sack"},
     "hstcp": {"cc": "highspeed"},

@@ -59,7 +59,7 @@ class Law:
 
 
 LAWS = [
-    Law("reno", response.square_root, "√(3/(2p)) = 1.22/√p", 1.15),
+    Law("reno+reno", response.square_root, "√(3/(2p)) = 1.22/√p", 1.15),
     Law(
         "highspeed",
         response.highspeed,

@@ -825,8 +825,9 @@ class FlowFields(_FlowFrom, FlowOptions, total=False):
 
     cc: Law
     """A law, its settings, its recovery: "cubic" (the default), "cubic:beta=0.8", "reno+newreno",
-    "cubic+quic"; "reno", "newreno", "sack", "quic" are Reno's law over the recovery of that name,
-    the last of which is QUIC's instead of TCP's.
+    "cubic+quic"; "newreno", "sack", "quic" are Reno's law over the recovery of that name, the last
+    of which is QUIC's instead of TCP's. "reno" is over SACK, as in Linux; "reno+reno" is without,
+    as ns-2 and the papers have it.
     """
     count: int
     """The number of such flows; 1 unless given."""

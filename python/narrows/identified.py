@@ -18,26 +18,26 @@ from narrows.results import run
 from narrows.scenario import Scenario
 from narrows.traits import FEWEST, distance, line_of, traits
 
-# The laws that are tried, and what each is here: `reno` is Linux's, with SACK, and `bbr` version 3.
-CANDIDATES = {
-    "reno": "sack",
-    "cubic": "cubic",
-    "bic": "bic",
-    "htcp": "htcp",
-    "highspeed": "highspeed",
-    "scalable": "scalable",
-    "westwood": "westwood",
-    "illinois": "illinois",
-    "vegas": "vegas",
-    "bbr1": "bbr1",
-    "bbr2": "bbr2",
-    "bbr": "bbr",
-    "copa": "copa",
-    "fast": "fast",
-    "ledbat++": "ledbat++",
-    "ltcp": "ltcp",
-    "multcp": "multcp",
-}
+# The laws that are tried; `bbr` is version 3.
+CANDIDATES = (
+    "reno",
+    "cubic",
+    "bic",
+    "htcp",
+    "highspeed",
+    "scalable",
+    "westwood",
+    "illinois",
+    "vegas",
+    "bbr1",
+    "bbr2",
+    "bbr",
+    "copa",
+    "fast",
+    "ledbat++",
+    "ltcp",
+    "multcp",
+)
 UNKNOWN = "unknown"
 # Nothing slower is a path, in bit/s.
 LEAST_RATE = 1e4
@@ -171,7 +171,7 @@ def identify(
     def apart(number: int, watch: Callable[[float], None]) -> float:
         law, path = names[number // len(PATHS)], PATHS[number % len(PATHS)]
         tried = _towards(explained, flow, path)
-        scenario = fit(tried, flow, CANDIDATES[law], rate).scenario
+        scenario = fit(tried, flow, law, rate).scenario
         return distance(wanted, seen.traits(_simulated(scenario, seen, number, watch)))
 
     found = each(len(names) * len(PATHS), apart)

@@ -14,8 +14,6 @@ from narrows.scenario import Scenario
 
 # What is said of a case under the name `run`.
 IDEAL, HOST, REAL = "ideal host", "this host", "real"
-# A bare `reno` is Linux's over real connections, whose recovery is by selective acknowledgements.
-SIMULATED = {"reno": "sack"}
 
 Planned = Sequence[tuple[dict[str, str], Scenario]]
 
@@ -72,12 +70,11 @@ def run_both(planned: Planned, seeds: Sequence[int]) -> Comparison:
     """
     jobs = [(scenario, seed) for _, scenario in planned for seed in seeds]
     measured = _measure(jobs)
-    ideal = [(_as_simulated(scenario), seed) for scenario, seed in jobs]
     hosts = [
         (_on_host(scenario, run), seed)
-        for (scenario, seed), run in zip(ideal, measured, strict=True)
+        for (scenario, seed), run in zip(jobs, measured, strict=True)
     ]
-    parts = {IDEAL: run_all(ideal), HOST: run_all(hosts), REAL: measured}
+    parts = {IDEAL: run_all(jobs), HOST: run_all(hosts), REAL: measured}
     cases = []
     for place, (said, _) in enumerate(planned):
         for by, runs in parts.items():
@@ -98,12 +95,6 @@ def _measure(jobs: Sequence[tuple[Scenario, int]]) -> list[Result]:
             results.append(lab.run(scenario, seed=seed, progress=shown(number)))
             advance(number, 1.0)
         return results
-
-
-def _as_simulated(scenario: Scenario) -> Scenario:
-    fields = scenario.fields
-    flows = [{**flow, "cc": SIMULATED.get(flow["cc"], flow["cc"])} for flow in fields["flows"]]
-    return Scenario(**{**fields, "flows": flows})
 
 
 def _on_host(scenario: Scenario, run: Result) -> Scenario:

@@ -44,7 +44,7 @@ fn our_laws_depart_where_it_is_said() {
         ("prague", "E8"),
         ("prague+quic", "E5"),
         ("newreno", "D7 D9 R4 R6 R9 E3"),
-        ("reno", "D4 D5 D7 D9 R4 R6 R9 E3"),
+        ("reno+reno", "D4 D5 D7 D9 R4 R6 R9 E3"),
         ("copa", "T2"),
         ("copa+quic", "I1"),
         ("fast", ""),

@@ -49,6 +49,9 @@ fn paces(transport: &Transport, controller: &dyn Controller) -> bool {
 pub(crate) const USUAL_LAW: &str = "cubic";
 /// The settings of laws that say what a mark does (RFC 8511; RFC 3168 §6.1.2).
 const OF_MARKS: [&str; 2] = ["beta_ecn", "mark_stops"];
+/// Why Reno's law over ns-2's habits has to name its recovery.
+const SAYS_WHICH_RENO: &str = "is Linux's `reno`, over SACK, unless it names a recovery; over ns-2's \
+     habits write reno+reno for Agent/TCP/Reno, which the papers mean, or reno+sack";
 const STALLS: &str =
     "missing; beside overhead say whether rate halving stalls as ns-2's does, true or false";
 /// The smallest block of an erasure code, in packets: two symbols beyond that are a fifth.
@@ -161,6 +164,9 @@ fn own_habits(
         return Ok((around.scenario.tcp, habits, Headers::Quic));
     }
     let tcp = given.take(|flow| &mut flow.tcp).or(around.scenario.tcp);
+    if spec.is_bare_reno && tcp.is_some_and(TcpName::is_ns2) {
+        return Err(given.error("cc", SAYS_WHICH_RENO));
+    }
     let mut habits = habits(tcp);
     if let Some(timestamps) = given.take(|flow| &mut flow.timestamps) {
         habits.timestamps = timestamps;

@@ -16,6 +16,8 @@ pub struct ControllerSpec {
     pub given: Given,
     /// The recovery below it.
     pub recovery: Recovery,
+    /// It says "reno" and no recovery: Linux's `reno`, over SACK, and not ns-2's Agent/TCP/Reno.
+    pub is_bare_reno: bool,
 }
 
 /// Settings of before: the law, the setting, and what to write now.
@@ -32,7 +34,7 @@ impl ControllerSpec {
     pub fn parse(text: &str, own: &[Arc<dyn OwnLaw>]) -> Result<Self, String> {
         if let Some(own) = own.iter().find(|own| own.name() == text.trim()) {
             let law = Law::Own(Arc::clone(own));
-            return Ok(Self { law, given: Given::default(), recovery: SACK });
+            return Ok(Self { law, given: Given::default(), recovery: SACK, is_bare_reno: false });
         }
         let (law, recovery) = law_and_recovery(text);
         let (name, given) = registry::split(law).map_err(|error| error.to_string())?;
@@ -60,7 +62,7 @@ impl ControllerSpec {
             Some(recovery) => {
                 find_recovery(recovery.trim()).ok_or_else(|| unknown_recovery(recovery))?
             }
-            None => alone.unwrap_or(SACK),
+            None => alone.filter(|_| name != PLAIN_LAW).unwrap_or(SACK),
         };
         if let (MovedBy::EachLoss, Some(recovery), Recovery::Tcp(_)) =
             (law.moved_by(), recovery, chosen)
@@ -75,7 +77,8 @@ impl ControllerSpec {
                 "{name} samples the delivery rate, which needs selective acknowledgements; write {name}, {name}+sack or {name}+quic"
             ));
         }
-        Ok(Self { law, given, recovery: chosen })
+        let is_bare_reno = name == PLAIN_LAW && recovery.is_none();
+        Ok(Self { law, given, recovery: chosen, is_bare_reno })
     }
 
     /// True if the law runs over E-TCP's own transport.
@@ -169,8 +172,9 @@ mod tests {
     }
 
     #[test]
-    fn a_recovery_alone_is_renos_law_as_the_papers_say_it() {
-        assert_eq!(parts("reno"), ("reno", 0, Recovery::Tcp(RecoveryKind::Reno)));
+    fn a_recovery_alone_is_renos_law_but_reno_is_as_in_linux() {
+        assert_eq!(parts("reno"), ("reno", 0, SACK));
+        assert_eq!(parts("reno+reno"), ("reno", 0, Recovery::Tcp(RecoveryKind::Reno)));
         assert_eq!(parts("newreno"), ("reno", 0, NEWRENO));
         assert_eq!(parts("sack"), ("reno", 0, SACK));
         assert_eq!(parts("quic"), ("reno", 0, Recovery::Quic));

@@ -282,8 +282,7 @@ fn payload(connection: &Connection, packet: PacketSize) -> Option<u64> {
 fn law(cc: &str, available: &Available<'_>) -> Result<RealLaw, String> {
     let spec = ControllerSpec::parse(cc, &[])?;
     let name = spec.law.name();
-    // A bare "reno" means Linux's, whose recovery is by selective acknowledgements.
-    if spec.recovery != SACK && cc.trim() != "reno" {
+    if spec.recovery != SACK {
         return Err(format!(
             "\"{cc}\": a kernel's recovery is by selective acknowledgements; write {name}"
         ));

@@ -173,7 +173,7 @@ fn its_gain_is_its_share_of_renos_throughput() {
             let flow = format!("cc = \"{cc}\"");
             (1..=3).map(|seed| show(head, path, &[&flow], seed).flows[0].goodput).sum::<f64>()
         };
-        let found = goodput("ledbat++:slowdowns=false") / goodput("reno");
+        let found = goodput("ledbat++:slowdowns=false") / goodput("reno+reno");
         let expected = 1.0 / f64::sqrt(divisor);
         assert!((found / expected - 1.0).abs() < 0.15, "{rtt}: {found:.3}, not {expected:.3}");
     }

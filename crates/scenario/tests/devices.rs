@@ -35,7 +35,7 @@ fn drops(results: &Results) -> u64 {
 /// Two flows of each recovery fill the card without a packet lost, where a router's queue drops.
 #[test]
 fn tcp_keeps_its_packets_and_fills_the_card() {
-    for cc in ["sack", "newreno", "cubic", "reno", "bbr", "ltcp"] {
+    for cc in ["sack", "newreno", "cubic", "reno+reno", "bbr", "ltcp"] {
         for tcp in ["linux", "linux24", "ns2"] {
             // Its samples of rates need a finer clock than 2.4 had.
             if cc == "bbr" && tcp == "linux24" {

@@ -249,6 +249,8 @@ const IDLE: &[(&str, &str, &str)] = &[
     ("cc = \"etcp\"\nrate_halving = 0.5", "rate_halving", "a recovery of its own"),
     ("cc = \"etcp\"\nquantum = 2", "quantum", "has a transport of its own"),
     ("cc = \"newreno\"\nprr = true", "prr", "write reno+sack"),
+    ("cc = \"reno\"\ntcp = \"ns2\"", "cc", "write reno+reno for Agent/TCP/Reno"),
+    ("cc = \"reno:beta=0.6\"\ntcp = \"ns2-2000\"", "cc", "or reno+sack"),
     ("cc = \"newreno\"\nrate_halving = 0.5", "rate_halving", "write reno+sack"),
     ("cc = \"cubic\"\nhalving_stalls = true", "halving_stalls", "without rate_halving"),
     ("prr = true\nrate_halving = 0.5", "prr", "rate_halving takes its place"),

@@ -163,7 +163,7 @@ fn gwa_and_those_who_do_not_speak_it_pass_each_others_routers() {
     for cc in ["gwa+reno", "ba+reno"] {
         assert_eq!(
             goodput("drop-tail", cc),
-            goodput("drop-tail", "reno"),
+            goodput("drop-tail", "reno+reno"),
             "{cc} is Reno where no router speaks"
         );
     }

@@ -16,7 +16,7 @@ fn shares(queue: &str, seed: u64) -> Vec<f64> {
         text += &format!(
             "[[links]]\nfrom = \"s{host}\"\nto = \"a\"\nrate = \"100Mbps\"\ndelay = \"30us\"\n\
              [[links]]\nfrom = \"b\"\nto = \"r{host}\"\nrate = \"100Mbps\"\ndelay = \"30us\"\n\
-             [[flows]]\ncc = \"reno\"\nmax_window = \"64p\"\nstart_spread = \"0s\"\n\
+             [[flows]]\ncc = \"reno+reno\"\nmax_window = \"64p\"\nstart_spread = \"0s\"\n\
              from = \"s{host}\"\nto = \"r{host}\"\n"
         );
     }

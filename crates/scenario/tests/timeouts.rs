@@ -39,10 +39,10 @@ fn after_a_loss(flow: &str) -> f64 {
 #[test]
 fn the_first_timeout_is_that_of_the_year() {
     let cases = [
-        ("tcp = \"ns2\"\ncc = \"reno\"", 3.05),
-        ("tcp = \"ns2-2005\"\ncc = \"reno\"", 6.05),
-        ("tcp = \"ns2-2000\"\ncc = \"reno\"", 6.05),
-        ("tcp = \"ns2\"\ncc = \"reno\"\ninitial_rto = \"500ms\"", 0.55),
+        ("tcp = \"ns2\"\ncc = \"reno+reno\"", 3.05),
+        ("tcp = \"ns2-2005\"\ncc = \"reno+reno\"", 6.05),
+        ("tcp = \"ns2-2000\"\ncc = \"reno+reno\"", 6.05),
+        ("tcp = \"ns2\"\ncc = \"reno+reno\"\ninitial_rto = \"500ms\"", 0.55),
         ("tcp = \"linux\"", 1.15),
         ("tcp = \"linux24\"", 3.15),
     ];

@@ -53,8 +53,8 @@ fn a_mark_at_one_packet_does_not_stop_the_next_connection() {
              ecn = true\nfiles = {{ off = \"300ms\", mean = 3 }}"
         )
     };
-    let [usual, stops] =
-        ["reno", "reno:mark_stops=true"].map(|cc| files(&minute(&network, &flow(cc))).len());
+    let [usual, stops] = ["reno+reno", "reno:mark_stops=true+reno"]
+        .map(|cc| files(&minute(&network, &flow(cc))).len());
     assert!(2 * stops > usual, "{stops} files, and {usual} if a mark does not stop");
 }
 
@@ -62,7 +62,7 @@ fn a_mark_at_one_packet_does_not_stop_the_next_connection() {
 /// over as long.
 #[test]
 fn paced_acknowledgements_do_not_take_a_silence_for_a_round_trip() {
-    let flow = "count = 4\ncc = \"reno\"\nfiles = { off = \"10s\", mean = 100 }\n";
+    let flow = "count = 4\ncc = \"reno+reno\"\nfiles = { off = \"10s\", mean = 100 }\n";
     let network = dumbbell("20Mbps", "");
     let longest = |flow: &str| files(&minute(&network, flow)).into_iter().fold(0.0, f64::max);
     let (usual, paced) = (longest(flow), longest(&format!("{flow}ack_pacing = true")));

@@ -23,7 +23,7 @@ fn shared(load: f64, sizes: &str, seconds: u32) -> Results {
          [[links]]\nfrom = \"a\"\nto = \"b\"\nrate = \"800Mbps\"\ndelay = \"50us\"\nqueue = \"rr\"\n\
          duplex = false\n\
          [[links]]\nfrom = \"b\"\nto = \"a\"\nrate = \"100Gbps\"\ndelay = \"50us\"\nduplex = false\n\
-         [[flows]]\ncc = \"reno\"\nfrom = \"a\"\nto = \"b\"\ninitial_window = 100000\n\
+         [[flows]]\ncc = \"reno+reno\"\nfrom = \"a\"\nto = \"b\"\ninitial_window = 100000\n\
          arrivals = {{ sizes = \"{sizes}\", load = {load} }}\n"
     ))
 }
@@ -74,7 +74,9 @@ fn what_arrives_does_not_depend_on_the_law() {
     let cubic = arrived("cc = \"cubic\"");
     assert!(cubic.len() > 500, "{}", cubic.len());
     // A load counts headers, so that QUIC's are fewer; frequencies are not of headers.
-    for flow in ["cc = \"reno\"", "cc = \"bbr\"", "cc = \"etcp\"", "cc = \"cubic\"\ncount = 300"] {
+    for flow in
+        ["cc = \"reno+reno\"", "cc = \"bbr\"", "cc = \"etcp\"", "cc = \"cubic\"\ncount = 300"]
+    {
         assert_eq!(arrived(flow), cubic, "{flow}");
     }
 }
@@ -83,7 +85,7 @@ fn what_arrives_does_not_depend_on_the_law() {
 #[test]
 fn a_transfer_has_the_bytes_that_it_was_given() {
     let results = run(&format!(
-        "{DUMBBELL}cc = \"reno\"\narrivals = {{ sizes = \"fixed:1449B\", rate = \"200/s\" }}\n"
+        "{DUMBBELL}cc = \"reno+reno\"\narrivals = {{ sizes = \"fixed:1449B\", rate = \"200/s\" }}\n"
     ));
     let all = &results.transfers;
     let finished = all.completion_time.iter().filter(|time| time.is_finite()).count();

@@ -569,7 +569,7 @@ def _draw_mixed(queues: dict[str, str], share: Callable[..., list[float]]) -> Fi
 
 def _beside(bench: Bench, queue: str, others: int, kilobytes: int) -> Scenario:
     """Describe the LAN with ten FTPs, the last `others` of which are Reno's."""
-    kinds = ["gwa+reno"] * (HOSTS - others) + ["reno"] * others
+    kinds = ["gwa+reno"] * (HOSTS - others) + ["reno+reno"] * others
     return scenario(
         bench, LAN, "GWA-FCFS", kilobytes, telnet=False, queue=queue, cc=lambda host: kinds[host]
     )

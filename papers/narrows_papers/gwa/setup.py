@@ -58,8 +58,8 @@ class System:
 # whose window is one packet stops at a mark until its timer goes off, and retransmissions are
 # ECN-capable.
 SYSTEMS = {
-    "Drop-Tail": System("reno", "drop-tail"),
-    "RED": System("reno", f"{RED}:ecn=false"),
+    "Drop-Tail": System("reno+reno", "drop-tail"),
+    "RED": System("reno+reno", f"{RED}:ecn=false"),
     "ECN": System("reno:mark_stops=true+reno", f"{RED}:mark_above=true", ecn=True),
     "GWA-RR": System("gwa+reno", "gwa-rr"),
     "GWA-FCFS": System("gwa+reno", "gwa-fcfs"),
@@ -293,7 +293,7 @@ def each_system(
 def two_packets(bench: Bench, place: Place, sizes: list[int], **more: Any) -> Sweep:
     """Run ECN with senders that keep two packets after a mark, as Linux's do."""
     return bench.sweep(
-        lambda system, kilobytes: scenario(bench, place, system, kilobytes, cc="reno", **more),
+        lambda system, kilobytes: scenario(bench, place, system, kilobytes, cc="reno+reno", **more),
         system=["ECN"],
         kilobytes=sizes,
         seeds=bench.seeds(SEEDS),

@@ -67,7 +67,7 @@ LAWS = {
     "XCP": (XCP, CONSERVATIVE),
     "NewReno": ("newreno", "drop-tail"),
     "HSTCP": ("highspeed", "drop-tail"),
-    "Reno": ("reno", "drop-tail"),
+    "Reno": ("reno+reno", "drop-tail"),
 }
 SENDERS = {
     f"{prefix} {name}": Sender(cc, paced, queue)

@@ -71,8 +71,9 @@ fields! {
     /// One flow, or a group of `count` identical flows.
     pub struct Flow {
         /// A law, its settings, its recovery: "cubic" (the default), "cubic:beta=0.8",
-        /// "reno+newreno", "cubic+quic"; "reno", "newreno", "sack", "quic" are Reno's law over
-        /// the recovery of that name, the last of which is QUIC's instead of TCP's.
+        /// "reno+newreno", "cubic+quic"; "newreno", "sack", "quic" are Reno's law over the
+        /// recovery of that name, the last of which is QUIC's instead of TCP's. "reno" is over
+        /// SACK, as in Linux; "reno+reno" is without, as ns-2 and the papers have it.
         cc: String => Tcp Quic Etcp Stack Kernel,
         /// What tables, figures and files call it, like "video"; its law unless given.
         name: String => Tcp Quic Etcp Stack Kernel,

@@ -37,6 +37,8 @@ from narrows.theory.fluid_queues import (
 from narrows.theory.queue import mm1b_loss
 
 BYTES = 1500
+# What the papers call so, over ns-2's habits.
+PAPERS = {"reno": "reno+reno"}
 # Response functions know no smaller ones.
 LEAST_LOSS = 1e-12
 # Below this a buffer has come to rest before a round trip is over.
@@ -74,7 +76,8 @@ class Wire:
 
     def scenario(self, groups: Sequence[tuple[str, int]], duration: str) -> Scenario:
         """Return the same with packets: senders are the papers', whose windows theory has."""
-        flows: list[dict[str, Any]] = [{"cc": cc, "count": count} for cc, count in groups]
+        named = [(PAPERS.get(cc, cc), count) for cc, count in groups]
+        flows: list[dict[str, Any]] = [{"cc": cc, "count": count} for cc, count in named]
         more: dict[str, Any] = {"duration": duration, "tcp": "ns2", "packet": f"{BYTES}B"}
         if self.mark:
             more["mark"] = self.mark
