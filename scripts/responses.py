@@ -33,9 +33,9 @@ SEEDS = 3
 P0 = 0.01
 # Losses in a run, as far as it may last so long, in seconds.
 LOSSES, SHORTEST, LONGEST = 100, 30, 300
-# They have no timestamps of TCP's: packets are answered one by one.
 # What a law is called over ns-2's habits.
 NS2 = {"reno": "reno+reno"}
+# They have no timestamps of TCP's: packets are answered one by one.
 E_TCP = {"etcp", "etcp-rate", "etcp-sqrt"}
 # Their routers say what they may send.
 TOLD_BY_ROUTERS = {"ba", "gwa", "gwa-rate", "xcp"}

@@ -41,13 +41,13 @@ class Sqrt(nw.Controller):
 scenario = nw.Scenario(
     duration="40s",
     dumbbell={"rate": "30Mbps", "rtt": "40ms", "buffer": "1bdp"},
-    flows=[{"cc": Sqrt}, {"cc": "sack"}, {"cc": "cubic"}],
+    flows=[{"cc": Sqrt}, {"cc": "reno"}, {"cc": "cubic"}],
 )
 result = nw.run(scenario)
 result.flows.select("cc", "goodput", "loss_rate")
 
 # %%
-# Beside Reno's law (``sack``) and CUBIC it takes what its slow growth and small reductions get it.
+# Beside Reno's law (``reno``) and CUBIC it takes what its slow growth and small reductions get it.
 
 axes = nw.plot.window(result)
 
@@ -55,7 +55,7 @@ axes = nw.plot.window(result)
 # Alone on the link, for each buffer, beside the built-in laws:
 
 alone = nw.dumbbell("30Mbps", "40ms", "0.2bdp", duration="30s")
-nw.compare(alone, [Sqrt, "sack", "cubic"], seeds=2)
+nw.compare(alone, [Sqrt, "reno", "cubic"], seeds=2)
 
 # %%
 # Does it do what RFCs ask of every controller? Each check is made from what is on the wire

@@ -36,7 +36,7 @@ print(fitted.scenario.to_toml())
 # %%
 # So one can ask what another law, or another buffer, would have done there.
 
-nw.compare(fitted.scenario, ["sack", "cubic", "bbr"])
+nw.compare(fitted.scenario, ["reno", "cubic", "bbr"])
 
 # %%
 # From a terminal: ``narrows why slow.pcap``, ``narrows fit slow.pcap`` (`more <../why.html>`_).

@@ -163,6 +163,13 @@ def test_list_names_everything_with_its_source(narrows: Run) -> None:
             assert line["name"] in table
 
 
+def test_the_demo_runs_as_the_readme_says(narrows: Run, tmp_path: Path) -> None:
+    done = narrows("demo", "-t", "1s", "-o", "demo")
+    assert done.returncode == 0, done.stderr
+    laws = {file.stem.rpartition("-")[0] for file in (tmp_path / "demo").glob("*.toml")}
+    assert laws == {"reno+reno", "newreno", "sack", "cubic"}
+
+
 @pytest.mark.parametrize("command", ["compare", "run", "list", "demo"])
 def test_help_shows_an_example(narrows: Run, command: str) -> None:
     assert f"Example: narrows {command}" in " ".join(narrows(command, "-h").stdout.split())

@@ -93,7 +93,7 @@ export class Controls {
 
   lists(lists: Lists) {
     const option = ({ name, summary }: { name: string; summary: string }) => element("option", { value: name, label: summary });
-    const reno = ["newreno", "sack"].map((name) => ({ name, summary: "Reno's law over this recovery" }));
+    const reno = ["reno+reno", "newreno", "sack"].map((name) => ({ name, summary: "Reno's law over this recovery" }));
     find("#laws").append(...[...lists.laws, ...reno].map(option));
     find("#queues").append(...lists.queues.map(option));
   }

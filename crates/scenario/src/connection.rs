@@ -50,7 +50,7 @@ pub(crate) const USUAL_LAW: &str = "cubic";
 /// The settings of laws that say what a mark does (RFC 8511; RFC 3168 §6.1.2).
 const OF_MARKS: [&str; 2] = ["beta_ecn", "mark_stops"];
 /// Why Reno's law over ns-2's habits has to name its recovery.
-const SAYS_WHICH_RENO: &str = "is Linux's `reno`, over SACK, unless it names a recovery; over ns-2's \
+const SAYS_WHICH_RENO: &str = "reno is Linux's, over SACK, unless it names a recovery; over ns-2's \
      habits write reno+reno for Agent/TCP/Reno, which the papers mean, or reno+sack";
 const STALLS: &str =
     "missing; beside overhead say whether rate halving stalls as ns-2's does, true or false";

@@ -15,10 +15,10 @@ from narrows_papers.testbeds.cell import Cell, Group
 
 # htb, tbf and bfifo count the 14 bytes of an Ethernet header; a packet here has 1500 bytes.
 FRAME = 1500 / 1514
-# Linux's Reno has SACK, RACK and PRR; narrows' `reno` is RFC 5681's recovery.
+# BBR's version 3 is `bbr` here.
 LAWS = {
     "cubic": "cubic",
-    "reno": "sack",
+    "reno": "reno",
     "bbr1": "bbr1",
     "bbr2": "bbr2",
     "bbr3": "bbr",

@@ -87,7 +87,7 @@ def compare(
             "of flows: cubic/bbr, 40*cubic/10*bbr.",
             autocompletion=complete.controllers,
         ),
-    ] = "sack,cubic",
+    ] = "reno,cubic",
     pacing: Annotated[
         str | None,
         typer.Option(
@@ -235,7 +235,7 @@ def demo(
 
     combinations = work.Combinations(
         networks={"rate": ["1Gbps"], "rtt": ["100ms"], "buffer": ["20p"]},
-        ccs=["reno", "newreno", "sack", "cubic"],
+        ccs=["reno+reno", "newreno", "sack", "cubic"],
         pacings=["none", "even"],
         seeds=[1],
         flows=50,

@@ -53,8 +53,8 @@ def seek(
     served: Annotated[
         str | None,
         typer.Option(
-            help="For how long the bottleneck, of 12 Mbps, serves packets one by one as is bred; "
-            "only what follows counts. Like 5s, with a --budget of thousands, and -o.",
+            help="For how long what the bottleneck serves is bred packet by packet, like 5s; then "
+            "it serves 12 Mbps evenly, and only that counts. Needs -o and a --budget of thousands.",
             show_default=False,
         ),
     ] = None,
@@ -79,6 +79,7 @@ def seek(
     """
     from narrows.cli.work.seek import Ask, found
 
-    length, bred = (with_unit(text) if text else None for text in (duration, served))
+    length = with_unit(duration) if duration else None
+    bred = None if served is None else with_unit(served)
     ask = Ask(file, cc, against, worst, vary, changes, bred, length, budget, count, seed)
     end_unless(found(ask, cache, json_, output, force))

@@ -167,13 +167,14 @@ def seek(
     KeyboardInterrupt
         On Ctrl-C; runs that ended are kept, and the same search goes on from there.
     """
-    if budget < 4 * POPULATION:
-        raise Error(f"budget: {budget} is too small to search with; try {4 * POPULATION} or more")
+    is_bred = trial.space.served > 0
+    least = BRED + PARENTS if is_bred else 4 * POPULATION
+    if budget < least:
+        raise Error(f"budget: {budget} is too small to search with; try {least} or more")
     starts = max(count, 2)
     even = 2 ** round(math.log2(max(8, budget * EVEN)))
     rounds = max(1, (budget - even) // (starts * POPULATION))
-    generations = max(1, budget // (BRED + PARENTS))
-    is_bred = trial.space.served > 0
+    generations = budget // (BRED + PARENTS)
     whole = generations * (BRED + PARENTS) if is_bred else even + starts * rounds * POPULATION
     with bar(whole) as advance, Threads[int](lambda _number, _share: None) as threads:
         search = _Search(trial, threads, advance)

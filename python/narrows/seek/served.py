@@ -1,8 +1,9 @@
 """What a bottleneck serves, packet by packet, and how that is bred.
 
 As CC-Fuzz does (Ray, Seshan, HotNets 2022, of which only the abstract was at hand): a service says
-for each packet when it may leave, on average one a millisecond; it is drawn unevenly, mutated and
-crossed. Behind what is bred the bottleneck serves a packet each millisecond.
+for each packet when it may leave. It is drawn unevenly with a packet for each millisecond, mutated
+and crossed, by which it may come to have more or fewer. Behind what is bred the bottleneck serves a
+packet each millisecond.
 """
 
 from __future__ import annotations

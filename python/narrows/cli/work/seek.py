@@ -22,7 +22,7 @@ from narrows.scenario import Scenario
 from narrows.score.store import Store
 from narrows.seek.search import FRESH, Effort, Finding, seek
 from narrows.seek.served import lines
-from narrows.seek.space import BESIDE_SERVED, USUAL, Space, space_of
+from narrows.seek.space import BESIDE_SERVED, USUAL, Settings, Space, space_of
 from narrows.seek.trial import Trial
 from narrows.statistics import mean_and_interval
 from narrows.terminal import put, say
@@ -47,6 +47,8 @@ WORST: dict[str, tuple[dict[str, str], dict[str, dict[str, str]]]] = {
 }
 # Of a run.
 LENGTH = "60s"
+# What may be bred, in milliseconds: a packet each.
+LONGEST = 600_000
 # A trace where what is bred will be.
 PLACEHOLDER = "narrows:made-up-lte.down"
 PAIRS = ("share", "others-share", "harm", "starvation")
@@ -103,15 +105,17 @@ class Ask:
 
     def _bred(self) -> int:
         """Return for how many milliseconds what is served is bred."""
-        if not self.served:
+        if self.served is None:
             return 0
         if self.file is not None:
             raise Error("--served: the file says what its bottleneck serves; give --cc")
-        seconds = _core.seconds("--served", self.served)
-        length = _core.seconds("--duration", self.duration or LENGTH)
-        if not 0.001 <= seconds < length:
-            raise Error(f"--served: {self.served} is not within a run of {length:g} s")
-        return round(1000 * seconds)
+        bred = round(1000 * _core.seconds("--served", self.served))
+        length = round(1000 * _core.seconds("--duration", self.duration or LENGTH))
+        if not 1 <= bred <= LONGEST:
+            raise Error(f"--served: {self.served} is not from 1ms to {LONGEST // 1000}s; try 5s")
+        if bred >= length:
+            raise Error(f"--served: {self.served} leaves nothing of a run of {length / 1000:g} s")
+        return bred
 
     def _expected(self) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
         if self.worst in WORST:
@@ -143,7 +147,8 @@ def found(ask: Ask, cache: Path, as_json: bool, output: Path | None, force: bool
         if not findings:
             ran = effort.tried - effort.refused
             told = f"; {effort.refused} could not be run" if effort.refused else ""
-            say(f"of {ran} candidates none fails: all that is expected holds{told}")
+            more = "; a larger --budget breeds on" if trial.space.served else ""
+            say(f"of {ran} candidates none fails: all that is expected holds{told}{more}")
         elif folder:
             for number, text in enumerate(texts, 1):
                 folder.text(f"worst-{number}.toml", text)
@@ -186,4 +191,10 @@ def _said(trial: Trial, finding: Finding) -> Iterator[str]:
 def _record(finding: Finding, text: str) -> dict[str, Any]:
     outcome = finding.small_outcome
     told = {"name": outcome.name, "values": outcome.values, "bounds": outcome.bounds}
-    return {"settings": finding.settings, "small": finding.small, **told, "scenario": text}
+    settings, small = (_without_service(it) for it in (finding.settings, finding.small))
+    return {"settings": settings, "small": small, **told, "scenario": text}
+
+
+def _without_service(settings: Settings) -> Settings:
+    """Return settings without what is in the trace."""
+    return {name: value for name, value in settings.items() if name != "served"}
