@@ -311,6 +311,11 @@ def test_the_command_prints_and_writes_cards(narrows: Run, file: Path, tmp_path:
         (["seek", "--cc", "bbr", "--changes", "2:mood"], '--changes: unknown "mood"'),
         (["seek", "--cc", "bbr", "--budget", "5"], "budget: 5 is too small"),
         (["seek", "--cc", "bbr", "--served", "99s"], "99s leaves nothing of a run of 60 s"),
+        (["seek", "--cc", "bbr", "--vary", ""], '--vary: unknown ""'),
+        (
+            ["seek", "--cc", "bbr", "--served", "5s", "--duration", "2000h", "-o", "out"],
+            "none of 60 candidates can be run",
+        ),
         (["seek", "--cc", "bbr", "--served", "0"], "0s is not from 1ms to 600s"),
         (["seek", "--cc", "bbr", "--served", "1000h"], "1000h is not from 1ms to 600s"),
         (["seek", "--cc", "bbr", "--served", "5s", "--vary", "rate"], "leave out rate"),

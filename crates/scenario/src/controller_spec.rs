@@ -38,14 +38,14 @@ impl ControllerSpec {
         }
         let (law, recovery) = law_and_recovery(text);
         let (name, given) = registry::split(law).map_err(|error| error.to_string())?;
-        let alone = find_recovery(name);
+        let alone = find_recovery(name).filter(|_| name != PLAIN_LAW);
         let law = match (alone, own.iter().find(|own| own.name() == name)) {
             (Some(_), _) => registry::find(PLAIN_LAW).map(Law::Registered),
             (None, Some(own)) => Ok(Law::Own(Arc::clone(own))),
             (None, None) => registry::find(name).map(Law::Registered),
         };
         let law = law.map_err(|_| unknown_controller(name, own))?;
-        if let (Some(_), Some(recovery)) = (alone.filter(|_| name != PLAIN_LAW), recovery) {
+        if let (Some(_), Some(recovery)) = (alone, recovery) {
             return Err(recovery_first(name, recovery.trim()));
         }
         for (owner, setting, now) in MOVED {
@@ -62,7 +62,7 @@ impl ControllerSpec {
             Some(recovery) => {
                 find_recovery(recovery.trim()).ok_or_else(|| unknown_recovery(recovery))?
             }
-            None => alone.filter(|_| name != PLAIN_LAW).unwrap_or(SACK),
+            None => alone.unwrap_or(SACK),
         };
         if let (MovedBy::EachLoss, Some(recovery), Recovery::Tcp(_)) =
             (law.moved_by(), recovery, chosen)

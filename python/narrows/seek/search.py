@@ -94,6 +94,8 @@ class _Search:
         found = [future.result() for future in waiting]
         self.tried += len(found)
         self.refused += found.count(NOTHING)
+        if self.refused == self.tried:
+            raise Error(f"seek: none of {self.tried} candidates can be run; vary something else")
         if keeps:
             for places, score in zip(population, found, strict=True):
                 self._keep(places, score)
@@ -182,10 +184,8 @@ def seek(
             _breed(search, generations, np.random.default_rng(seed))
         else:
             search.scores(list(qmc.Sobol(trial.space.size, seed=seed).random(even)), FIRST)
-        if search.refused == search.tried:
-            raise Error(f"seek: none of {search.tried} candidates can be run; vary something else")
-        for number, region in enumerate([] if is_bred else search.worst(starts)):
-            _climb(search, region.places, rounds, seed + number)
+            for number, region in enumerate(search.worst(starts)):
+                _climb(search, region.places, rounds, seed + number)
         cases = _confirmed(search, count)
     if effort is not None:
         effort.tried, effort.refused = search.tried, search.refused

@@ -16,6 +16,8 @@ from narrows.types import Floats
 
 # Packets in each millisecond.
 Service = tuple[int, ...]
+# Behind what is bred, in packets per second.
+RATE = 1000
 # Below so many milliseconds packets fall where chance has it.
 SHORTEST = 8
 # How wide a mutation is, in milliseconds.
@@ -152,5 +154,5 @@ def lines(service: Service, duration: float) -> str:
     ['2', '2', '3', '4']
     """
     bred = [at for at, count in enumerate(service, 1) for _ in range(count)]
-    steady = range(len(service) + 1, round(duration * 1000) + 1)
+    steady = range(len(service) + 1, round(duration * RATE) + 1)
     return "".join(f"{at}\n" for at in (*bred, *steady))

@@ -144,6 +144,8 @@ class Trial:
         Exception
             What a law of one's own raises.
         """
+        if self._packets(settings) > MOST_PACKETS:
+            return None
         if not self.space.served:
             return self._outcome(settings, None, seeds, watch)
         with tempfile.TemporaryDirectory() as folder:
@@ -157,7 +159,7 @@ class Trial:
         watch: Callable[[float], None],
     ) -> Outcome | None:
         scenario = self.scenario(settings, trace)
-        if scenario is None or self._packets(settings) > MOST_PACKETS:
+        if scenario is None:
             return None
         checked = lean(scenario)
         found = [self.store.numbers(scenario, checked, seed, watch) for seed in seeds]
@@ -175,7 +177,7 @@ class Trial:
 
     def _packets(self, settings: Mapping[str, Any]) -> float:
         """Return about how many packets the bottleneck carries, as far as settings say its rate."""
-        rate = settings.get("rate", 0.0) * 1e6 / 12_000
+        rate = served.RATE if self.space.served else settings.get("rate", 0.0) * 1e6 / 12_000
         grows = [amount for _, kind, amount in settings["changes"] if kind == "rate"]
         return float(rate * self.space.duration * max([1.0, *grows]))
 

@@ -100,8 +100,9 @@ class Ask:
 
     def space(self, duration: float) -> Space:
         """Return what varies in runs of so many seconds."""
-        vary = self.vary or (BESIDE_SERVED if self.served else USUAL)
-        return space_of(vary, self.changes, duration, self._bred())
+        bred = self._bred()
+        usual = BESIDE_SERVED if bred else USUAL
+        return space_of(usual if self.vary is None else self.vary, self.changes, duration, bred)
 
     def _bred(self) -> int:
         """Return for how many milliseconds what is served is bred."""
