@@ -5,6 +5,10 @@ what misses (1 − utilisation, the loss, the delay) is close to a parabola. So 
 the answer are run under the same seeds, the parabola through their means crosses the bound at the
 answer, and leaving out one seed after the other says how sure that is. Seeds are added until it is
 sure to a tenth.
+
+Where a run is long, two links that are a part of the asked one, with as many flows fewer, say where
+to begin: windows and round trips are the same, so that the buffer depends on the size of the link by
+a small power, 0 where it is small (Raina and Wischik) and 1/2 where it is BDP/√n.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from narrows.types import Floats
 # the number is steep; and seeds: of a look, of the parabola, and fresh ones.
 STEP = 1.25
 PLACES = (-2, -1, 0, 1, 2)
-LOOK, FIRST, FRESH = [1, 2, 3], 6, list(range(1001, 1007))
+LOOK, FIRST, FRESH = [1, 2, 3], 3, list(range(1001, 1007))
 # Denied is what the interval of fresh seeds excludes on one side, at 95 %.
 DENIED = 0.9
 # Inside, a little more is asked for, as looking again and again costs some of it.
@@ -37,6 +41,8 @@ WITHIN = math.log(1.1)
 # A share of the bound's distance from nothing below which a number is as good as none.
 LEAST_MISS = 1e-6
 MOST_RUNS = 200
+# The power of a link's size by which its buffer grows.
+POWERS = (0.0, 0.5)
 # So often the middle may move.
 MOST_MOVES = 6
 # So many steps of a fiftieth the safe end may move.
@@ -197,7 +203,23 @@ class Advisor:
         return sorted(seed for size, seed in self._known if size == packets and seed not in FRESH)
 
 
-def answer(advisor: Advisor, target: Target, guess: float) -> Answer:
+@dataclass(frozen=True)
+class Part:
+    """A link that is a part of the asked one, with a part of its flows.
+
+    Attributes
+    ----------
+    factor
+        How many times larger the asked one is.
+    advisor
+        What asks runs of it.
+    """
+
+    factor: float
+    advisor: Advisor
+
+
+def answer(advisor: Advisor, target: Target, guess: float, parts: Sequence[Part] = ()) -> Answer:
     """Find the buffer at which a target is just met, with its interval.
 
     Parameters
@@ -208,14 +230,22 @@ def answer(advisor: Advisor, target: Target, guess: float) -> Answer:
         One of its targets.
     guess
         Where to begin, in packets.
+    parts
+        Links that say better where to begin; the smallest first.
 
     Returns
     -------
     Answer
-        With what makes it doubtful, if something does.
+        With what makes it doubtful, if something does. Runs of parts are not among its own.
     """
     before = advisor.runs
-    low, high = _bracket(advisor, target, guess)
+    told = _from_parts(parts, target, guess)
+    if told is None:
+        low, high = _bracket(advisor, target, guess)
+    else:
+        # Two of the places that are asked for anyway.
+        lowest = round(math.log(told) / math.log(STEP)) + PLACES[0]
+        low, high = _bracket(advisor, target, STEP**lowest, STEP ** (PLACES[-1] - PLACES[0]))
     if low is None or high is None:
         packets = 0.0 if low is None else math.inf
         return Answer(target, packets, packets, packets, advisor.runs - before, len(LOOK))
@@ -283,11 +313,31 @@ def _confirmed(advisor: Advisor, target: Target, end: float) -> int | None:
     return None
 
 
-def _bracket(advisor: Advisor, target: Target, guess: float) -> tuple[float | None, float | None]:
+def _from_parts(parts: Sequence[Part], target: Target, guess: float) -> float | None:
+    """Return where parts of the link say that the answer is, in packets; None if they do not."""
+    found: list[tuple[float, float]] = []
+    for part in parts:
+        low, high = _bracket(part.advisor, target, guess)
+        if low is None or high is None:
+            return None
+        ends = sorted({round(low), round(high)})
+        crossing = _crossing(part.advisor, target, ends, LOOK) if len(ends) > 1 else None
+        guess = math.exp(crossing[0]) if crossing else math.sqrt(low * high)
+        found.append((part.factor, guess))
+    if not found:
+        return None
+    (first, of_first), (last, of_last) = found[0], found[-1]
+    power = math.log(of_last / of_first) / math.log(first / last) if first != last else 0.0
+    return of_last * last ** min(max(power, POWERS[0]), POWERS[1])
+
+
+def _bracket(
+    advisor: Advisor, target: Target, guess: float, factor: float = 4.0
+) -> tuple[float | None, float | None]:
     """Return a smaller and a larger buffer between which the target begins or ceases to be met.
 
     The first is None if it is met, or missed, from the smallest on, the second if up to the
-    largest.
+    largest. Steps from the guess are by a factor.
     """
 
     def misses(packets: float) -> bool:
@@ -305,12 +355,12 @@ def _bracket(advisor: Advisor, target: Target, guess: float) -> tuple[float | No
             low = here
             if here >= advisor.most:
                 return low, None
-            here = min(here * 4, advisor.most)
+            here = min(here * factor, advisor.most)
         else:
             high = here
             if here <= LEAST:
                 return None, high
-            here = max(here / 4, LEAST)
+            here = max(here / factor, LEAST)
     while high / low > 2 and round(high) - round(low) > 1:
         middle = math.sqrt(low * high)
         low, high = (middle, high) if misses(middle) else (low, middle)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from binary import Run
-from narrows.buffer import Advisor, Target, answer, targets_of
+from narrows.buffer import Advisor, Part, Target, answer, targets_of
 from narrows.errors import Error
 from narrows.theory import buffers, bursts, queue
 from narrows.types import Floats
@@ -155,6 +155,26 @@ def test_the_advisors_interval_holds_the_truth_as_often_as_it_says(slope: float)
         # To a packet, as buffers are whole.
         held += found.low - 1 <= 137.0 <= found.high + 1
     assert held >= 0.9 * trials, held
+
+
+@pytest.mark.parametrize("power", [0.0, 0.3, 0.5])
+def test_parts_of_a_link_say_where_to_begin(power: float) -> None:
+    for seed in range(10):
+        whole = _Known(seed, 0.7, 0.02, truth=1370.0)
+        parts = [
+            Part(factor, _Known(100 + seed, 0.7, 0.02, 1370 / factor**power))
+            for factor in (80.0, 20.0)
+        ]
+        found = answer(whole, whole.targets[0], 20.0, parts)
+        assert found.low * 0.97 <= 1370 <= found.high * 1.03, (seed, found)
+        assert 1370 / 3 < whole.asked()[0] and whole.asked()[-1] < 1370 * 3, whole.asked()
+
+
+def test_parts_that_mislead_cost_runs_and_nothing_else() -> None:
+    whole = _Known(1, 0.7, 0.02, truth=137.0)
+    parts = [Part(factor, _Known(2, 0.7, 0.02, truth=9000.0)) for factor in (80.0, 20.0)]
+    found = answer(whole, whole.targets[0], 400.0, parts)
+    assert found.low - 1 <= 137.0 <= found.high + 1
 
 
 def test_an_answer_outside_of_what_is_tried_is_said_to_be() -> None:

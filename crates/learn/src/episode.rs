@@ -4,7 +4,7 @@ use crate::interval::{COLUMNS, Interval};
 use crate::learner::{Action, Desk, Learner, Script};
 use narrows_control::Controller;
 use narrows_control::registry::{self, Birth, Entry};
-use narrows_scenario::{Checked, Own, OwnLaw, Place, RunError, Scenario, ScenarioError, Stepped};
+use narrows_scenario::{Checked, Own, OwnLaw, Place, RunError, Scenario, ScenarioError, Steps};
 use narrows_settings::Given;
 use narrows_transport::Counters;
 use narrows_units::{Duration, Time};
@@ -156,8 +156,8 @@ impl Laid {
     /// What learners cannot know of their places as the run begins; none of one that passes no link
     /// between routers. Fails if the run cannot be built.
     pub fn places(&self) -> Result<Vec<Option<Place>>, ScenarioError> {
-        let mut stepped = Stepped::new(self.checked.clone(), self.seed)?;
-        Ok(self.flows.iter().map(|flow| stepped.place(*flow, Time::ZERO)).collect())
+        let mut steps = Steps::new(self.checked.clone(), self.seed)?;
+        Ok(self.flows.iter().map(|flow| steps.place(*flow, Time::ZERO)).collect())
     }
 
     /// Begins it; each learner begins with its action of `first`, all until the same instant or the
@@ -172,12 +172,12 @@ impl Laid {
         lock(&learners.first).clone_from(&first);
         // Checking has made some, too.
         drop(learners.take());
-        let stepped = Stepped::new(checked, seed)?;
+        let steps = Steps::new(checked, seed)?;
         let desks = learners.take();
         assert_eq!(desks.len(), flows.len(), "each flow has one controller");
         let decided = first.into_iter().map(|first| vec![first]).collect();
         let (below, before) = (learners.below, Time::ZERO);
-        Ok(Episode { scenario, seed, own, below, stepped, decided, desks, flows, before, until })
+        Ok(Episode { scenario, seed, own, below, steps, end, decided, desks, flows, before, until })
     }
 }
 
@@ -187,7 +187,9 @@ pub struct Episode {
     seed: u64,
     own: Own,
     below: Option<Below>,
-    stepped: Stepped,
+    steps: Steps,
+    /// The end of the run.
+    end: Time,
     /// What has been decided for each learner.
     decided: Vec<Vec<Action>>,
     /// What the law's flows leave, in their order.
@@ -218,14 +220,14 @@ impl Episode {
 
     /// Goes on until a decision is due, or to the end of the run.
     pub fn go(&mut self) -> Result<(), RunError> {
-        self.stepped.run_until(self.until)
+        self.steps.run_until(self.until)
     }
 
     /// What is decided for each learner from now on, at most to the end of the run, at which the
     /// last interval ends.
     pub fn decide(&mut self, actions: impl Iterator<Item = Action>) {
-        self.before = self.stepped.now();
-        let end = Time::ZERO + self.stepped.checked().duration;
+        self.before = self.steps.now();
+        let end = self.end;
         let actions = actions.map(|it| Action { until: it.until.min(end), ..it });
         for ((desk, decided), action) in self.desks.iter().zip(&mut self.decided).zip(actions) {
             self.until = action.until;
@@ -236,27 +238,27 @@ impl Episode {
 
     /// The time that has been reached.
     pub fn now(&self) -> Time {
-        self.stepped.now()
+        self.steps.now()
     }
 
     /// Whether the run is over.
     pub fn is_over(&self) -> bool {
-        self.stepped.is_over()
+        self.steps.is_over()
     }
 
     /// Data packets that have reached their receivers.
     pub fn delivered(&self) -> u64 {
-        self.stepped.delivered()
+        self.steps.delivered()
     }
 
     /// What the sender of learner number `learner` has counted so far.
     pub fn counters(&self, learner: usize) -> Counters {
-        self.stepped.glimpse(self.flows[learner]).sender
+        self.steps.glimpse(self.flows[learner]).sender
     }
 
     /// Whether learner number `learner` has begun, and has not come to its end.
     pub fn is_running(&self, learner: usize) -> bool {
-        self.stepped.is_running(self.flows[learner])
+        self.steps.is_running(self.flows[learner])
     }
 
     /// The interval that learner number `learner` has ended now, in the order of [`COLUMNS`]; zeros
@@ -274,7 +276,7 @@ impl Episode {
     /// What learner number `learner` cannot know of the interval; `None` if it passes no link
     /// between routers.
     pub fn place(&mut self, learner: usize) -> Option<Place> {
-        self.stepped.place(self.flows[learner], self.before)
+        self.steps.place(self.flows[learner], self.before)
     }
 }
 

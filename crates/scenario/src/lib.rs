@@ -95,7 +95,7 @@ pub use results::{
     FlowResult, FlowSeries, LawSeries, LinkResult, LinkSeries, Observed, Results, assemble,
 };
 pub use run::{run, run_tapped};
-pub use running::{FlowMoment, GroupMoment, LinkMoment, Moment, Place, Running, Stepped};
+pub use running::{FlowMoment, GroupMoment, LinkMoment, Moment, Place, Running, Stepped, Steps};
 pub use scenario::{
     App, Arrivals, Background, Chain, ChainLink, Change, Datagrams, Dumbbell, Expect, Expected,
     Files, Flow, Host, HostField, HostName, Incast, Link, LinkName, Memory, Offer, PacingName,

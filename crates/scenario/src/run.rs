@@ -4,7 +4,7 @@ use crate::error::RunError;
 use crate::results::{self, Results};
 use crate::traces::Traces;
 use crate::{Checked, build};
-use narrows_sim::{Ahead, RunSettings, Simulation, Tap};
+use narrows_sim::{Ahead, HostedSummary, RunSettings, Simulation, Tap};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -67,11 +67,15 @@ pub(crate) fn arrivals_fit(checked: &Checked, simulation: &Simulation) -> Result
 /// Fails if a stack that others wrote says of itself what cannot be: no number of that run is worth
 /// anything.
 fn believable(results: Results) -> Result<Results, RunError> {
-    let hosted = results.flows.iter().filter_map(|flow| flow.summary.hosted.as_deref());
-    let mut ends = hosted.flat_map(|ends| [&ends.near, &ends.far]);
-    let contradiction = ends.find_map(|end| end.contradiction.clone());
-    drop(ends);
-    contradiction.map_or(Ok(results), |said| Err(RunError::Stack(said)))
+    let mut hosted = results.flows.iter().filter_map(|flow| flow.summary.hosted.as_deref());
+    let said = hosted.find_map(contradiction);
+    drop(hosted);
+    said.map_or(Ok(results), |said| Err(RunError::Stack(said)))
+}
+
+/// What an end of a hosted flow says of itself that cannot be.
+pub(crate) fn contradiction(ends: &HostedSummary) -> Option<String> {
+    [&ends.near, &ends.far].into_iter().find_map(|end| end.contradiction.clone())
 }
 
 /// Runs `checked` under `seed`, and shows each packet that crosses a link between routers to `tap`,

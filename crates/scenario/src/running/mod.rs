@@ -3,10 +3,12 @@
 
 mod moments;
 mod stepped;
+mod steps;
 mod written;
 
 pub use moments::{FlowMoment, GroupMoment, LinkMoment, Moment};
 pub use stepped::{Place, Stepped};
+pub use steps::Steps;
 
 use crate::build;
 use crate::error::RunError;

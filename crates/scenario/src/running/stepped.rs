@@ -1,7 +1,7 @@
 //! A run that is paused exactly: nobody at its ends has seen what is still to come.
 
 use crate::error::RunError;
-use crate::run::arrivals_fit;
+use crate::run::{arrivals_fit, contradiction};
 use crate::traces::Traces;
 use crate::{Checked, ScenarioError, build};
 use narrows_router::Limit;
@@ -50,10 +50,15 @@ pub struct Place {
 }
 
 impl Stepped {
-    /// Begins a run of `checked` under `seed`. Fails if it has stacks that others wrote, or cannot
-    /// be built.
+    /// Begins a run of `checked` under `seed`. Fails if it has stacks that others wrote, which
+    /// [`Steps`](super::Steps) takes, or cannot be built.
     pub fn new(checked: Checked, seed: u64) -> Result<Self, ScenarioError> {
         refuse_stacks(&checked)?;
+        Self::here(checked, seed)
+    }
+
+    /// The same on this thread, which is prepared for the stacks that it may have.
+    pub(super) fn here(checked: Checked, seed: u64) -> Result<Self, ScenarioError> {
         let built = build::network(&checked, seed, &mut Traces::none(&checked));
         let network = built.map_err(|error| ScenarioError::new("", error))?;
         let warmup = checked.warmup;
@@ -75,12 +80,24 @@ impl Stepped {
         Ok(Self { checked, simulation })
     }
 
-    /// Runs to `end`, or to the end of the run. Fails if a transfer arrives that finds no flow.
+    /// Runs to `end`, or to the end of the run. Fails if a transfer arrives that finds no flow, or
+    /// if at the end of the run a stack says of itself what cannot be.
     pub fn run_until(&mut self, end: Time) -> Result<(), RunError> {
         let end = end.min(Time::ZERO + self.checked.duration);
         // Nobody stops it but a lack of flows.
         let _ = self.simulation.run_until(end, |_| ControlFlow::Continue(()));
-        arrivals_fit(&self.checked, &self.simulation)
+        arrivals_fit(&self.checked, &self.simulation)?;
+        if self.is_over() && self.checked.stacks().next().is_some() {
+            return self.believable();
+        }
+        Ok(())
+    }
+
+    fn believable(&self) -> Result<(), RunError> {
+        let flows = 0..self.checked.flow_count() as usize;
+        let mut hosted = flows.filter_map(|flow| self.simulation.flow(flow).hosted);
+        let said = hosted.find_map(|ends| contradiction(&ends));
+        said.map_or(Ok(()), |said| Err(RunError::Stack(said)))
     }
 
     /// The time that has been reached.

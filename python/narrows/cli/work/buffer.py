@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from rich.table import Table
 
 from narrows import _core
-from narrows.buffer import FRESH, LEAST, Advisor, Answer, Target, answer, curve, targets_of
+from narrows.buffer import FRESH, LEAST, Advisor, Answer, Part, Target, answer, curve, targets_of
 from narrows.check import Verdict, judge
 from narrows.cli.options import rate_of, split_list
 from narrows.cli.work.compare import mixture
@@ -34,6 +34,9 @@ KEPT_SHARE = {"cubic": 0.7, "reno": 0.5, "scalable": 0.875, "bic": 0.8, "ltcp": 
 LONG = 60.0
 SERIES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 SEEDS = [1, 2, 3]
+# A part of a link says where to begin if it has this many flows and a run this many packets; the
+# second part is so many times larger, and the link again as much at least.
+PART_FLOWS, PART_PACKETS, PARTS_APART, WORTH = 32, 1e6, 4, 8
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,24 @@ class Ask:
         base = dumbbell(self.rate, low, packets, flows=[*groups, *beside], **more)  # type: ignore[arg-type]
         return base.with_(warmup=warmup, sample="0s")
 
+    def parts(self, groups: Sequence[dict[str, Any]], targets: Sequence[Target]) -> list[Part]:
+        """Return two parts of the link, the smaller first; none if runs are short."""
+        bits = rate_of("--rate", self.rate)
+        packets, flows = bits / 12e3 * self.seconds(groups), sum(it["count"] for it in groups)
+        largest = min(packets / PART_PACKETS, flows / PART_FLOWS)
+        if largest < PARTS_APART * WORTH:
+            return []
+        return [self._part(groups, targets, factor) for factor in (largest, largest / PARTS_APART)]
+
+    def _part(
+        self, groups: Sequence[dict[str, Any]], targets: Sequence[Target], factor: float
+    ) -> Part:
+        rate = f"{round(rate_of('--rate', self.rate) / factor)}bps"
+        fewer = [it | {"count": max(1, round(it["count"] / factor))} for it in groups]
+        scenario = replace(self, rate=rate).scenario(fewer)
+        most = _packets(scenario.with_({"dumbbell.buffer": self.most}))
+        return Part(factor, Advisor(scenario, targets, most, Store(self.cache / KEPT)))
+
     def link(self, groups: Sequence[dict[str, Any]], target: float) -> Link:
         """Return what rules are asked of."""
         flows = sum(group["count"] for group in groups)
@@ -143,7 +164,8 @@ def advise(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
         say(_assumed(ask, groups, link, scenario))
     with folder_of(output, force) as folder:
         try:
-            answers = [answer(advisor, target, guess) for target in targets]
+            parts = ask.parts(groups, targets)
+            answers = [answer(advisor, target, guess, parts) for target in targets]
         except KeyboardInterrupt:
             say(goes_on(ask.cache / KEPT, list(scenario.controllers.values())))
             raise
