@@ -73,5 +73,6 @@ from .sweeps import Sweep as Sweep
 from .sweeps import Until as Until
 from .sweeps import Zipped as Zipped
 from .sweeps import sweep as sweep
+from .wasm import Wasm as Wasm
 
 __version__: str

@@ -298,6 +298,9 @@ class FormulaCode:
         own_recovery: bool,
     ) -> FormulaCode: ...
 
+class WasmCode:
+    def __new__(cls, module: bytes) -> WasmCode: ...
+
 def learns(cc: str) -> bool: ...
 def learning_presets() -> list[
     tuple[str, list[tuple[str, float, float]], int, float, str | None, int]

@@ -6,9 +6,9 @@ the answer are run under the same seeds, the parabola through their means crosse
 answer, and leaving out one seed after the other says how sure that is. Seeds are added until it is
 sure to a tenth.
 
-Where a run is long, two links that are a part of the asked one, with as many flows fewer, say where
-to begin: windows and round trips are the same, so that the buffer depends on the size of the link by
-a small power, 0 where it is small (Raina and Wischik) and 1/2 where it is BDP/√n.
+Where a run is long, two links that are a part of the asked one, with as many flows fewer, say
+where to begin: windows and round trips are the same, so that the buffer depends on the size of the
+link by a small power, 0 where it is small (Raina and Wischik) and 1/2 where it is BDP/√n.
 """
 
 from __future__ import annotations
@@ -328,7 +328,7 @@ def _from_parts(parts: Sequence[Part], target: Target, guess: float) -> float | 
         return None
     (first, of_first), (last, of_last) = found[0], found[-1]
     power = math.log(of_last / of_first) / math.log(first / last) if first != last else 0.0
-    return of_last * last ** min(max(power, POWERS[0]), POWERS[1])
+    return of_last * math.pow(last, min(max(power, POWERS[0]), POWERS[1]))
 
 
 def _bracket(

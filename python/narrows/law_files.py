@@ -1,4 +1,4 @@
-"""Laws that a flow's ``cc`` names by their files: policies and formulas."""
+"""Laws that a flow's ``cc`` names by their files: policies, formulas and modules."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 
 from narrows.errors import Error
 
-_FILE = re.compile(r"(policy|formula):(.+\.(?:npz|toml))")
-_PART = re.compile(r"(?:\s*\d+\*)?\s*(?:(?:policy|formula):.+?\.(?:npz|toml)(?=\s*/|\s*$)|[^/]*)")
+_FILE = re.compile(r"(policy|formula|wasm):(.+\.(?:npz|toml|wasm))")
+_PART = re.compile(
+    r"(?:\s*\d+\*)?\s*(?:(?:policy|formula|wasm):.+?\.(?:npz|toml|wasm)(?=\s*/|\s*$)|[^/]*)"
+)
 
 
 class FileLaw:
@@ -89,7 +91,7 @@ def is_file(cc: str) -> bool:
     Returns
     -------
     bool
-        Whether it is a policy's or a formula's.
+        Whether it is a policy's, a formula's or a module's.
 
     Examples
     --------
@@ -105,12 +107,12 @@ def law_of_file(cc: str) -> FileLaw | None:
     Parameters
     ----------
     cc
-        Like ``policy:ppo.npz`` or ``formula:mine.toml``.
+        Like ``policy:ppo.npz``, ``formula:mine.toml`` or ``wasm:law.wasm``.
 
     Returns
     -------
     FileLaw or None
-        A `Policy` or a `Formula`; None if it names no file.
+        A `Policy`, a `Formula` or a `Wasm`; None if it names no file.
 
     Raises
     ------
@@ -129,6 +131,10 @@ def law_of_file(cc: str) -> FileLaw | None:
         from narrows.policy import Policy  # noqa: PLC0415
 
         return Policy.load(match[2])
+    if match[1] == "wasm":
+        from narrows.wasm import Wasm  # noqa: PLC0415
+
+        return Wasm.load(match[2])
     from narrows.formula import Formula  # noqa: PLC0415
 
     return Formula.load(match[2])

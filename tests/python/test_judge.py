@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
+import shlex
+import subprocess
 import textwrap
 import time
 from pathlib import Path
@@ -18,6 +21,7 @@ from narrows.judging.marks import Marks, marks, reasons
 from narrows.judging.remote import Cell, LawError, law_in
 from narrows.judging.suite import KINDS, cases
 
+ROOT = Path(__file__).resolve().parents[2]
 needs_a_sandbox = pytest.mark.skipif(
     bool(doors.missing()), reason=f"no sandbox here: {'; '.join(doors.missing())}"
 )
@@ -494,6 +498,40 @@ def test_a_formula_needs_no_sandbox(tmp_path: Path) -> None:
     judged = nw.judge(tmp_path / "law.toml", count=8, seeds=1, key="a", against=[])
     assert judged.status == "judged" and judged.told["law"]["kind"] == "formula"
     assert judged.told["scenarios"][0]["repeat"].startswith(f"narrows judge {tmp_path}/law.toml")
+
+
+@pytest.fixture(scope="session")
+def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compile examples/law.rs as the message of `narrows judge` says."""
+    with pytest.raises(Error, match=r"law\.rs: judge its module: rustc ") as told:
+        nw.judge(ROOT / "examples" / "law.rs")
+    folder = tmp_path_factory.mktemp("module")
+    subprocess.run(shlex.split(str(told.value).split("module: ")[1]), cwd=folder, check=True)
+    return folder / "law.wasm"
+
+
+def test_a_module_is_judged_as_the_law_that_it_is(module: Path) -> None:
+    judged = nw.judge(module, count=16, seeds=1, key="a", against=[])
+    builtin = nw.judge("reno", count=16, seeds=1, key="a", against=[])
+    assert judged.status == "judged" and judged.told["law"]["sandbox"] == "wasm"
+    ours, theirs = (it.told["score"]["kinds"] for it in (judged, builtin))
+    # Reno answers marks, and the example does not.
+    assert {it: ours[it] for it in ours if it != "aqm"} == {
+        it: theirs[it] for it in theirs if it != "aqm"
+    }
+    assert pickle.loads(pickle.dumps(nw.Wasm.load(module))) == nw.Wasm.load(module)
+
+
+def test_a_module_is_a_flows_cc(narrows: Run, module: Path, tmp_path: Path) -> None:
+    words = ["compare", "--rate", "10Mbps", "--rtt", "40ms", "--buffer", "20p", "-t", "2s"]
+    done = narrows(*words, "--cc", f"reno,2*cubic/wasm:{module}", "--json")
+    assert done.returncode == 0, done.stderr
+    assert f"wasm:{module}" in done.stdout
+    bad = tmp_path / "bad.wasm"
+    bad.write_bytes(b"\0asm")
+    done = narrows(*words, "--cc", f"wasm:{bad}")
+    assert done.returncode == 2
+    assert f"{bad}: no WebAssembly module: " in done.stderr
 
 
 def test_the_way_out_of_a_trusted_law_is_a_failure(tmp_path: Path) -> None:

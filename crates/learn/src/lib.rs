@@ -21,13 +21,17 @@ mod net;
 mod places;
 mod policy;
 pub mod presets;
+mod told;
 mod wanted;
+mod wasm;
 
 pub use episode::{Below, Episode, LEARNER, Laid, is_learner, resting};
-pub use formula::{Complain, Formula, FormulaLaw, Written};
+pub use formula::{Formula, FormulaLaw, Written};
 pub use interval::{COLUMNS, Interval, Tally};
 pub use learner::{Action, Decides, Desk, Learner, Script};
 pub use net::{Activation, Layer, Net};
 pub use places::{Places, StepError, check_wanted};
 pub use policy::Policy;
+pub use told::Complain;
 pub use wanted::{RATES, WAITS, WINDOWS, Wanted, after};
+pub use wasm::{Wasm, WasmLaw};

@@ -1,10 +1,10 @@
 //! A trained policy as a law: a net that says what an agent says.
 
-use crate::formula::Complain;
 use crate::interval::Interval;
 use crate::learner::{Action, Decides, Learner};
 use crate::net::Net;
 use crate::presets::{Description, Preset};
+use crate::told::Complain;
 use crate::wanted::{WAITS, Wanted};
 use narrows_control::Controller;
 use narrows_control::registry::Birth;

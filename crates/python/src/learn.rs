@@ -6,7 +6,7 @@ use crate::scenario::{Checked, Own, Scenario, own_of};
 use narrows_learn::presets::{self, Description, Preset};
 use narrows_learn::{
     Activation, Below, COLUMNS, Complain, Formula, Interval, Laid, Layer, Net, Places, StepError,
-    Wanted, Written, after, check_wanted, is_learner,
+    Wanted, Wasm, Written, after, check_wanted, is_learner,
 };
 use narrows_scenario::Place;
 use narrows_units::Time;
@@ -411,6 +411,20 @@ impl FormulaCode {
     ) -> PyResult<Self> {
         let written = Written { state, on_ack, on_loss, on_interval, own_recovery };
         Ok(Self(Formula::new(&written).map_err(Failed::Input)?))
+    }
+}
+
+/// A law that is a WebAssembly module.
+#[pyclass(module = "narrows._core", frozen)]
+pub(crate) struct WasmCode(pub Wasm);
+
+#[pymethods]
+impl WasmCode {
+    /// Of the module's bytes.
+    #[new]
+    fn new(py: Python<'_>, module: &[u8]) -> PyResult<Self> {
+        let wasm = py.detach(|| Wasm::new(module));
+        Ok(Self(wasm.map_err(Failed::Input)?))
     }
 }
 

@@ -41,7 +41,9 @@ mod _core {
         kernel_laws, kernel_uninstall, lab, measure_host, stand,
     };
     #[pymodule_export]
-    use super::learn::{Agents, FormulaCode, Intervals, PolicyNet, learning_presets, learns};
+    use super::learn::{
+        Agents, FormulaCode, Intervals, PolicyNet, WasmCode, learning_presets, learns,
+    };
     #[pymodule_export]
     use super::listing::{
         age, available_memory, controllers, decided_by, engine, metrics, presets, queues,

@@ -3,10 +3,10 @@
 use crate::controller::PythonLaw;
 use crate::error::Failed;
 use crate::failure;
-use crate::learn::{FormulaCode, PolicyNet, complain};
+use crate::learn::{FormulaCode, PolicyNet, WasmCode, complain};
 use crate::run::Run;
 use crate::stack::PythonStack;
-use narrows_learn::{FormulaLaw, Policy, is_learner, resting};
+use narrows_learn::{FormulaLaw, Policy, WasmLaw, is_learner, resting};
 use narrows_scenario::{self as scenario, CheckedLink};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -181,11 +181,14 @@ fn policy(py: Python<'_>, name: &str, object: &Py<PyAny>) -> Option<Policy> {
     Some(Policy::new(name.to_owned(), net.net.clone(), net.preset, complain()))
 }
 
-/// The law called `name`, if `object` is written as expressions.
-fn formula(py: Python<'_>, name: &str, object: &Py<PyAny>) -> Option<FormulaLaw> {
-    let code = object.bind(py).getattr_opt("code").ok()??;
-    let code = code.cast::<FormulaCode>().ok()?.get();
-    Some(FormulaLaw::new(name.to_owned(), code.0.clone(), complain()))
+/// The law called `name`, if `object` is written as expressions or is a module.
+fn coded(py: Python<'_>, name: &str, object: &Py<PyAny>) -> Option<Arc<dyn scenario::OwnLaw>> {
+    let (name, code) = (name.to_owned(), object.bind(py).getattr_opt("code").ok()??);
+    if let Ok(code) = code.cast::<FormulaCode>() {
+        return Some(Arc::new(FormulaLaw::new(name, code.get().0.clone(), complain())));
+    }
+    let code = code.cast::<WasmCode>().ok()?.get();
+    Some(Arc::new(WasmLaw::new(name, code.0.clone(), complain())))
 }
 
 /// The built-in stacks, and what Python brings along.
@@ -195,8 +198,8 @@ pub(crate) fn own_of(own: Option<Own>) -> scenario::Own {
         let has = |what| Python::attach(|py| object.bind(py).hasattr(what)).unwrap_or(false);
         if let Some(policy) = Python::attach(|py| policy(py, &name, &object)) {
             all.laws.push(Arc::new(policy));
-        } else if let Some(law) = Python::attach(|py| formula(py, &name, &object)) {
-            all.laws.push(Arc::new(law));
+        } else if let Some(law) = Python::attach(|py| coded(py, &name, &object)) {
+            all.laws.push(law);
         } else if has("ends") {
             all.stacks.push(Arc::new(PythonStack::new(name, object)));
         } else {

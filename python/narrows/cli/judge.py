@@ -18,7 +18,8 @@ def judge(
     law: Annotated[
         str,
         typer.Argument(
-            help="A Python file with one class of a controller, a formula, or a law's name."
+            help="A Python file with one class of a controller, a formula, a WebAssembly module, "
+            "or a law's name."
         ),
     ],
     key: Annotated[

@@ -28,13 +28,15 @@ from narrows.judging.judged import against as _against
 from narrows.judging.marks import Marks, marks
 from narrows.judging.remote import Cell, LawError, OverError, Spent, law_in
 from narrows.judging.suite import EACH, HELD_OUT, KINDS, SHOWN, Case, cases
-from narrows.law_files import is_file
+from narrows.law_files import FileLaw, is_file
 from narrows.networks import dumbbell
 from narrows.own import named
 from narrows.pool import StoppedError, each
 from narrows.results import Result, run
+from narrows.wasm import Wasm
 
 FORMAT = 1
+_COMPILES = "rustc --edition 2024 --target wasm32-unknown-unknown --crate-type cdylib -O"
 # A law's file has no more bytes than this.
 LARGEST = 60_000
 # After so many failures nothing more is run.
@@ -199,22 +201,20 @@ def _opened(given: Any, trusted: bool, seconds: int, end: float) -> Iterator[_Gi
         yield _Given(about | {"name": name_of(given)}, given, answers_marks(given))
         return
     text = os.fspath(given)
-    if text.endswith(".toml"):
-        law = Formula.load(text)
+    if text.endswith((".toml", ".wasm")):
+        made = Formula if text.endswith(".toml") else Wasm
+        law: FileLaw = made.load(text)
         about |= _of_file(text, _bytes(text))
-        about |= {"kind": "formula", "name": law.__name__, "sandbox": "formula"}
+        about |= {"kind": law.kind, "name": law.__name__, "sandbox": law.kind}
         yield _Given(about, law, answers_marks(law))
         return
-    if text.endswith((".wasm", ".rs")):
-        raise Error(
-            f"{text}: laws in this form cannot be judged; write it in Python, law.py, or as a "
-            "formula, law.toml"
-        )
+    if text.endswith(".rs"):
+        raise Error(f"{text}: judge its module: {_COMPILES} {shlex.quote(text)}")
     if not text.endswith(".py"):
         if Path(text).exists():
             raise Error(
-                f"{text}: a law is a Python file, law.py, or a formula, law.toml; of a policy's "
-                f"file say policy:{text}"
+                f"{text}: a law is a Python file, law.py, a formula, law.toml, or a module, "
+                f"law.wasm; of a policy's file say policy:{text}"
             )
         named("law", [text])
         yield _Given(about | {"kind": "built-in", "name": text}, text, answers_marks(text))
@@ -289,8 +289,8 @@ def judge(
     law
         The path of a Python file with one class of `narrows.Controller` or
         `narrows.IntervalController`, which runs in a sandbox: no files, no network, no other
-        processes, bounded time and memory. Or the path of a `narrows.Formula`, a law's name, or a
-        class in this process.
+        processes, bounded time and memory. Or the path of a `narrows.Formula` or a `narrows.Wasm`,
+        a law's name, or a class in this process.
     key
         What the held-out scenarios are drawn from, which are then told; a fresh one if None, and
         they are not.
