@@ -19,8 +19,11 @@ typedef u16 __be16;
 typedef u32 __be32;
 typedef u32 __wsum;
 
+#define BPF_MAP_TYPE_HASH 1
 #define BPF_MAP_TYPE_SK_STORAGE 24
+#define BPF_MAP_TYPE_RINGBUF 27
 #define BPF_F_NO_PREALLOC 1
+#define BPF_RB_NO_WAKEUP 1
 #define BPF_SK_STORAGE_GET_F_CREATE 1
 
 #include <bpf/bpf_core_read.h>
@@ -29,6 +32,7 @@ typedef u32 __wsum;
 
 /* include/uapi/linux/tcp.h, include/net/tcp.h, include/net/sock.h */
 #define TCP_CA_Open 0
+#define TCP_CA_Recovery 3
 #define TCP_CA_Loss 4
 #define CA_EVENT_TX_START 0
 #define SK_PACING_NEEDED 1
@@ -72,7 +76,12 @@ struct tcp_sock {
 	u32 snd_nxt;
 	u32 max_packets_out;
 	u32 delivered;
+	u32 delivered_ce;
 	u32 lost;
+	u32 packets_out;
+	u32 sacked_out;
+	u32 lost_out;
+	u32 retrans_out;
 	u32 srtt_us;
 	u32 mss_cache;
 	u32 lsndtime;
@@ -83,8 +92,13 @@ struct tcp_sock {
 };
 
 struct rate_sample {
+	s32 delivered;   /* packets between the two times that interval_us is between */
+	long interval_us;
+	long rtt_us;
+	s32 losses;
 	s32 acked_sacked;
 	u8 is_app_limited;
+	u8 is_retrans;
 };
 
 struct ack_sample {
@@ -104,6 +118,7 @@ struct tcp_congestion_ops {
 	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
 	u32 (*undo_cwnd)(struct sock *sk);
 	void (*init)(struct sock *sk);
+	void (*release)(struct sock *sk);
 };
 
 #pragma clang attribute pop
