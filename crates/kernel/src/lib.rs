@@ -20,8 +20,14 @@ mod kernel_law;
 #[cfg(feature = "bpf")]
 mod load;
 mod ported;
+#[cfg(feature = "bpf")]
+mod steered;
+#[cfg(feature = "bpf")]
+mod told;
 
 pub use kernel_law::{KernelLaw, PREFIX};
 #[cfg(feature = "bpf")]
 pub use load::{Installed, KernelError, Loaded, install, installed, load, uninstall};
 pub use ported::LAWS;
+#[cfg(feature = "bpf")]
+pub use steered::{Make, Steered, can_steer, steer};

@@ -3,7 +3,7 @@
 
 use crate::kernel_law::{KernelLaw, PREFIX};
 use crate::ported::PORTED;
-use libbpf_rs::{Link, MapCore, Object, ObjectBuilder, PrintLevel};
+use libbpf_rs::{Link, MapCore, MapHandle, Object, ObjectBuilder, PrintLevel};
 use narrows_settings::SettingError;
 use std::ffi::CStr;
 use std::fmt;
@@ -74,7 +74,7 @@ impl From<SettingError> for KernelError {
     }
 }
 
-fn refused(what: impl Into<String>, why: impl fmt::Display) -> KernelError {
+pub(crate) fn refused(what: impl Into<String>, why: impl fmt::Display) -> KernelError {
     KernelError::Refused { what: what.into(), why: why.to_string() }
 }
 
@@ -82,13 +82,20 @@ fn refused(what: impl Into<String>, why: impl fmt::Display) -> KernelError {
 pub struct Loaded {
     name: String,
     link: Link,
-    _object: Object,
+    object: Object,
 }
 
 impl Loaded {
     /// Its name in the kernel.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// A map of its program. Fails if it has none of that name.
+    pub(crate) fn map(&self, name: &str) -> Result<MapHandle, KernelError> {
+        let found = self.object.maps().find(|map| map.name() == name);
+        let found = found.ok_or_else(|| refused(name, "its program has no such map"))?;
+        MapHandle::try_from(&found).map_err(|error| refused(name, error))
     }
 }
 
@@ -128,6 +135,15 @@ fn heard(otherwise: impl fmt::Display) -> String {
 /// refuses, or if the name is taken.
 pub fn load(asked: &KernelLaw, name: Option<&str>) -> Result<Loaded, KernelError> {
     let name = name.map_or_else(|| asked.kernel_name(), str::to_owned);
+    load_program(name, program(asked), &asked.settings)
+}
+
+/// Loads a `program` with its `settings` as the law `name`.
+pub(crate) fn load_program(
+    name: String,
+    program: &[u8],
+    settings: &[u64],
+) -> Result<Loaded, KernelError> {
     if available()?.contains(&name) {
         return Err(KernelError::Taken(name));
     }
@@ -135,7 +151,7 @@ pub fn load(asked: &KernelLaw, name: Option<&str>) -> Result<Loaded, KernelError
     heard("");
     let what = || format!("{name} cannot be loaded");
     let mut open = ObjectBuilder::default()
-        .open_memory(program(asked))
+        .open_memory(program)
         .map_err(|error| refused(what(), heard(error)))?;
     for mut map in open.maps_mut() {
         let of = map.name().to_string_lossy().into_owned();
@@ -148,7 +164,7 @@ pub fn load(asked: &KernelLaw, name: Option<&str>) -> Result<Loaded, KernelError
             }
             (of, Some(value)) if of.ends_with(".settings") => {
                 let bytes: Vec<u8> =
-                    asked.settings.iter().flat_map(|field| field.to_ne_bytes()).collect();
+                    settings.iter().flat_map(|field| field.to_ne_bytes()).collect();
                 value[..bytes.len()].copy_from_slice(&bytes);
             }
             _ => {}
@@ -163,7 +179,7 @@ pub fn load(asked: &KernelLaw, name: Option<&str>) -> Result<Loaded, KernelError
         Err(_) if available()?.contains(&name) => return Err(KernelError::Taken(name)),
         Err(error) => return Err(refused(what(), heard(error))),
     };
-    Ok(Loaded { name, link, _object: object })
+    Ok(Loaded { name, link, object })
 }
 
 /// Loads a law that stays when this process ends, until [`uninstall`] or a reboot. Mounts

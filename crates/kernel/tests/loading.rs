@@ -3,13 +3,16 @@
 #![cfg(feature = "bpf")]
 
 use libbpf_rs::query::{LinkInfoIter, MapInfoIter, ProgInfoIter};
-use narrows_kernel::{KernelError, KernelLaw, LAWS, install, installed, load, uninstall};
+use narrows_control::{Ack, Controller, Gaps, Loss, Needs, Pacing, Tick, Timeout};
+use narrows_kernel::{KernelError, KernelLaw, LAWS, install, installed, load, steer, uninstall};
+use narrows_units::Time;
 use socket2::{Domain, Socket, Type};
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -179,5 +182,83 @@ fn a_killed_process_leaves_nothing() {
         child.kill().expect("it lives");
         child.wait().expect("it was killed");
     }
+    nothing_is_left(&before, &names);
+}
+
+/// Paces at 20 packets a second, and counts what it hears of.
+struct Slow {
+    wakes_at: Time,
+    acks: Arc<AtomicU64>,
+}
+
+impl Controller for Slow {
+    fn on_ack(&mut self, ack: &Ack) {
+        self.acks.fetch_add(ack.packets as u64, Ordering::Relaxed);
+        assert!(ack.rtt.is_some(), "an acknowledgement brings a sample");
+    }
+
+    fn on_loss(&mut self, _: &Loss) {}
+
+    fn on_timeout(&mut self, _: &Timeout) {}
+
+    fn on_timer(&mut self, tick: &Tick) {
+        self.wakes_at = tick.now + narrows_units::Duration::from_millis(20);
+    }
+
+    fn wakes_at(&self) -> Time {
+        self.wakes_at
+    }
+
+    fn window(&self) -> f64 {
+        100.0
+    }
+
+    fn pacing(&self) -> Pacing {
+        Pacing::Rate { packets_per_second: 20.0, gaps: Gaps::Even }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { timer: true, own_recovery: true, ..Needs::default() }
+    }
+}
+
+#[test]
+fn a_law_of_this_process_steers_a_connection() {
+    let _alone = alone();
+    if !may() {
+        return;
+    }
+    let (before, names) = (held(), controls());
+    let acks = Arc::new(AtomicU64::new(0));
+    let heard = Arc::clone(&acks);
+    let make = Box::new(move || {
+        let (wakes_at, acks) = (Time::ZERO, Arc::clone(&heard));
+        Box::new(Slow { wakes_at, acks }) as Box<dyn Controller>
+    });
+    let steered = steer("nw_slow".to_owned(), make, || ()).unwrap_or_else(|it| panic!("{it}"));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("it has one");
+    let sender = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+    sender.set_tcp_congestion(steered.name().as_bytes()).expect("it is there");
+    sender.connect(&address.into()).expect("it is listened to");
+    sender.set_write_timeout(Some(Duration::from_millis(100))).expect("a timeout");
+    let (mut receiver, _) = listener.accept().expect("it has come");
+    receiver.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout");
+    let mut piece = vec![0; 1 << 20];
+    let mut transfer = |seconds| {
+        let (before, begun) = (acks.load(Ordering::Relaxed), std::time::Instant::now());
+        while begun.elapsed() < Duration::from_secs(seconds) {
+            // A full buffer and an empty one are waited for.
+            let _ = sender.send(&piece);
+            let _ = receiver.read(&mut piece);
+        }
+        acks.load(Ordering::Relaxed) - before
+    };
+    // Until it is first answered, a millisecond, a connection has its initial window.
+    transfer(1);
+    let packets = transfer(3);
+    assert!((20..=70).contains(&packets), "{packets} packets in 3 s");
+    drop((sender, receiver));
+    drop(steered);
     nothing_is_left(&before, &names);
 }
