@@ -347,7 +347,10 @@ def run(
 ) -> Run: ...
 def doctor() -> list[tuple[str, bool, bool, str]]: ...
 def lab(
-    scenario: Scenario, seed: int, progress: Callable[[float], None] | None = None
+    scenario: Scenario,
+    checked: Checked,
+    seed: int,
+    progress: Callable[[float], None] | None = None,
 ) -> tuple[Run, tuple[float, float, float, int, float, int], str | None]: ...
 def measure_host(
     seconds: float, progress: Callable[[float], None] | None = None

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from narrows import _core, lateness
-from narrows.errors import Error, ScenarioError
+from narrows.errors import Error
 from narrows.lateness import Lateness, Real
-from narrows.law_files import is_file
 from narrows.results import Result
 from narrows.scenario import Scenario
 
@@ -127,12 +126,6 @@ def run(
     if not isinstance(scenario, Scenario):
         known = "nw.dumbbell(...), or nw.Scenario.load(file)"
         raise Error(f"scenario: {scenario!r} is not a Scenario; try {known}")
-    for place, cc in enumerate(scenario.core.laws):
-        if is_file(cc):
-            raise ScenarioError(
-                f'flows[{place}].cc: "{cc}" runs in the simulator only; name a law that this '
-                "kernel has (narrows kernel list)"
-            )
     chosen = scenario.seed if seed is None else seed
-    core, late, doubt = _core.lab(scenario.core, chosen, progress)
+    core, late, doubt = _core.lab(scenario.core, scenario.checked, chosen, progress)
     return Result(scenario, chosen, core, Real(Lateness(*late), doubt))

@@ -139,6 +139,53 @@ def test_laws_of_ours_run_in_the_kernel_and_are_gone_after_it(narrows: Run) -> N
     assert not re.search(r"nw_(etcp|ltcp)\d", controls())
 
 
+STEERS = """
+own_recovery = true
+on_interval = [
+  "rate = if(acked > 3, delivery_rate * if(rtt < 1.2 * conn_min_rtt, 1.1, 0.9), rate)",
+  "window = max(10, 2 * rate * srtt)",
+]
+"""
+
+
+def test_a_law_of_this_process_steers_kernels_connections(narrows: Run, tmp_path: Path) -> None:
+    needs_laws()
+    (tmp_path / "law.toml").write_text(STEERS)
+    path = ["--rate", "20Mbps", "--rtt", "40ms", "--buffer", "4bdp", "-t", "4s", "-P", "2"]
+    done = narrows("compare", "--both", *path, "--cc", "formula:law.toml", "--json")
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(records) == 3, done.stderr
+    [real] = [record for record in records if record.get("real")]
+    # It keeps its queue short, and Linux's default would fill it.
+    assert real["utilisation"] > 0.5 and real["loss_rate"] == 0
+    assert real["max_queue"] < 0.9 * 4 * 67
+    assert "nw_steered" not in controls()
+
+
+def test_a_law_that_fails_as_it_steers_ends_the_run(narrows: Run, tmp_path: Path) -> None:
+    needs_laws()
+
+    class Fails(nw.IntervalController):
+        def __init__(self, initial_window: float) -> None:
+            pass
+
+        def on_interval(self, it: nw.Interval) -> float:
+            raise ValueError("no idea")
+
+    with pytest.raises(ValueError, match="no idea"):
+        lab.run(nw.dumbbell("20Mbps", "20ms", "20p", cc=Fails, duration="1s"))
+    bad = 'own_recovery = true\non_interval = ["window = if(now > 0.5, 0, 20)"]'
+    (tmp_path / "bad.toml").write_text(bad)
+    path = ["--rate", "20Mbps", "--rtt", "20ms", "--buffer", "20p", "-t", "1s"]
+    done = narrows("compare", "--real", *path, "--cc", "formula:bad.toml")
+    assert done.returncode == 1, done.stderr
+    assert "narrows: formula:bad.toml: window became 0, which is not from" in done.stderr
+    (tmp_path / "ack.toml").write_text('on_ack = ["window = window + packets / window"]')
+    done = narrows("compare", "--real", *path, "--cc", "formula:ack.toml")
+    assert done.returncode == 2, done.stderr
+    assert '"formula:ack.toml" decides at each acknowledgement' in done.stderr
+
+
 def test_laws_are_loaded_and_unloaded(narrows: Run) -> None:
     needs_laws()
     if "nw_htcp" in controls():

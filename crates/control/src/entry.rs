@@ -89,6 +89,11 @@ impl Recipe {
         Self(Arc::new(make))
     }
 
+    /// Whether it is the same recipe, and not one that may make the same.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// A new controller whose randomness comes from `seed`.
     pub fn make(&self, seed: u64) -> Box<dyn Controller> {
         (self.0)(seed)

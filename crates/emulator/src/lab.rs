@@ -3,7 +3,7 @@
 use crate::clock::{Clock, Span};
 use crate::connection::Connection;
 use crate::frame::Frame;
-use crate::laws::{Laws, available, loaded};
+use crate::laws::{Join, Laws, available, loaded};
 use crate::namespace::{Device, MOST_BUFFER, Namespace, SMALL_BUFFER};
 use crate::port::Port;
 use crate::samples::Samples;
@@ -131,15 +131,16 @@ pub struct Measured {
 }
 
 /// Runs `scenario` over this machine's TCP in real time; `watch` is shown the share done, and may
-/// stop the run. Fails if the scenario asks for what a kernel cannot do, or if the machine lets us
-/// make no namespace or no device.
+/// stop the run. Threads that call the program's own laws first call `join`. Fails if the scenario
+/// asks for what a kernel cannot do, or if the machine lets us make no namespace or no device.
 pub fn lab(
     scenario: &Scenario,
     checked: &Checked,
     seed: u64,
+    join: &Join,
     watch: impl FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Measured, LabError> {
-    measured(scenario, checked, seed, false, watch)
+    measured(scenario, checked, (seed, false), join, watch)
 }
 
 /// The same, and each packet is written down.
@@ -149,14 +150,15 @@ pub fn lab_logged(
     seed: u64,
     watch: impl FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Measured, LabError> {
-    measured(scenario, checked, seed, true, watch)
+    let join: Join = Arc::new(|| ());
+    measured(scenario, checked, (seed, true), &join, watch)
 }
 
 fn measured(
     scenario: &Scenario,
     checked: &Checked,
-    seed: u64,
-    logs: bool,
+    (seed, logs): (u64, bool),
+    join: &Join,
     watch: impl FnMut(f64) -> ControlFlow<()>,
 ) -> Result<Measured, LabError> {
     let loaded = loaded()?;
@@ -173,7 +175,7 @@ fn measured(
     };
     let way = |link, way| Wire { logs, ..wire(checked, link, &flows, seed, way) };
     let ways = [way(there, 0), way(back, 1)];
-    let laws = Laws::load(&flows).map_err(LabError::Scenario)?;
+    let laws = Laws::load(&flows, join).map_err(LabError::Scenario)?;
     let is_paced = laws.of_flows().iter().any(|law| law.is_paced);
     let device = Device {
         mtu: checked.packet().count() as i32,

@@ -5,6 +5,7 @@ use narrows_kernel::{KernelLaw, LAWS};
 use narrows_scenario::{Available, RealFlow, RealLaw, ScenarioError};
 use narrows_settings::Given;
 use std::io;
+use std::sync::Arc;
 
 /// The congestion controls that the kernel has.
 pub(crate) fn loaded() -> io::Result<Vec<String>> {
@@ -45,14 +46,19 @@ pub(crate) struct Laws {
     of_flows: Vec<CongestionControl>,
     #[cfg(feature = "bpf")]
     _loaded: Vec<narrows_kernel::Loaded>,
+    #[cfg(feature = "bpf")]
+    _steered: Vec<narrows_kernel::Steered>,
 }
+
+/// What a thread that calls the program's own laws does first.
+pub type Join = Arc<dyn Fn() + Send + Sync>;
 
 impl Laws {
     /// Loads what `flows` need, each law with its settings once.
-    pub fn load(flows: &[RealFlow]) -> Result<Self, ScenarioError> {
+    pub fn load(flows: &[RealFlow], join: &Join) -> Result<Self, ScenarioError> {
         let mut known: Vec<(&RealLaw, CongestionControl)> = Vec::new();
         #[cfg(feature = "bpf")]
-        let mut loaded = Vec::new();
+        let (mut loaded, mut steered) = (Vec::new(), Vec::new());
         for flow in flows {
             let Some(law) = flow.sends.law() else { continue };
             if known.iter().any(|(known, _)| *known == law) {
@@ -74,6 +80,22 @@ impl Laws {
                     let name = asked.kernel_name();
                     CongestionControl { name, is_paced: asked.is_paced() }
                 }
+                RealLaw::Steers(law) => {
+                    #[cfg(feature = "bpf")]
+                    let name = {
+                        let refused = |why| ScenarioError::new(format!("cc \"{}\"", law.cc), why);
+                        let ours = bring_steered(law, join).map_err(refused)?;
+                        let name = ours.name().to_owned();
+                        steered.push(ours);
+                        name
+                    };
+                    #[cfg(not(feature = "bpf"))]
+                    let name = {
+                        let _ = join;
+                        law.cc.clone()
+                    };
+                    CongestionControl { name, is_paced: false }
+                }
             };
             known.push((law, control));
         }
@@ -85,6 +107,8 @@ impl Laws {
             of_flows: flows.iter().map(control).collect(),
             #[cfg(feature = "bpf")]
             _loaded: loaded,
+            #[cfg(feature = "bpf")]
+            _steered: steered,
         })
     }
 
@@ -98,15 +122,35 @@ fn asked(law: &str, given: &Given) -> Result<KernelLaw, String> {
     KernelLaw::new(law, given).map_err(|error| error.to_string())
 }
 
-/// Loads a law under a name that nobody has: two runs may be under way, with different settings.
 #[cfg(feature = "bpf")]
 fn bring(asked: &KernelLaw) -> Result<narrows_kernel::Loaded, String> {
-    use narrows_kernel::{KernelError, load};
+    named(&asked.kernel_name(), |name| narrows_kernel::load(asked, Some(&name)))
+}
+
+/// Makes a law steer from here.
+#[cfg(feature = "bpf")]
+fn bring_steered(
+    law: &narrows_scenario::SteeringLaw,
+    join: &Join,
+) -> Result<narrows_kernel::Steered, String> {
+    named("nw_steered", |name| {
+        let (recipe, join) = (law.recipe.clone(), Arc::clone(join));
+        narrows_kernel::steer(name, Box::new(move || recipe.make(0)), move || join())
+    })
+}
+
+/// Loads a law under a name that nobody has: two runs may be under way, with different settings.
+#[cfg(feature = "bpf")]
+fn named<T>(
+    stem: &str,
+    load: impl Fn(String) -> Result<T, narrows_kernel::KernelError>,
+) -> Result<T, String> {
+    use narrows_kernel::KernelError;
     // A name has 15 bytes, `nw_highspeed` 12.
-    let names = (0..1000).map(|number| format!("{}{number}", asked.kernel_name()));
+    let names = (0..1000).map(|number| format!("{stem}{number}"));
     let mut last = String::new();
     for name in names {
-        match load(asked, Some(&name)) {
+        match load(name.clone()) {
             Ok(loaded) => return Ok(loaded),
             Err(KernelError::Taken(_)) => last = format!("{name} is taken"),
             Err(error) => return Err(error.to_string()),

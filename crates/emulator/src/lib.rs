@@ -35,6 +35,7 @@ mod wire;
 pub use diag::{Known, connections};
 pub use doctor::{Check, doctor};
 pub use lab::{LabError, Lateness, Measured, lab, lab_logged};
+pub use laws::Join;
 pub use port::Port;
 pub use standing::{Between, Standing, Way, become_root, enter, stand};
 pub use timing::{HostTiming, measure_host};

@@ -58,7 +58,7 @@ pub fn can_steer(law: &dyn Controller) -> bool {
     needs.timer && needs.own_recovery
 }
 
-/// Brings a congestion control into the kernel, called `name`, whose connections are steered by laws
+/// Brings a congestion control called `name` into the kernel, whose connections are steered by laws
 /// that `make` makes, on a thread that first calls `join`. Fails if the kernel refuses, or if the
 /// name is taken.
 pub fn steer(

@@ -1,7 +1,7 @@
 //! Real connections over a real path, and laws in the kernel: Linux only.
 
 use crate::run::Run;
-use crate::scenario::Scenario;
+use crate::scenario::{Checked, Scenario};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -39,14 +39,15 @@ pub(crate) fn measure_host(
 /// Run a scenario in real time over this machine's TCP; return the run, how late the emulator was,
 /// and why the run is not to be believed, if it is not.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed, progress=None))]
+#[pyo3(signature = (scenario, checked, seed, progress=None))]
 pub(crate) fn lab(
     py: Python<'_>,
     scenario: &Scenario,
+    checked: &Checked,
     seed: u64,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<(Run, LatenessLine, Option<String>)> {
-    Ok(py.detach(|| on_linux::lab(scenario, seed, progress.as_ref()))?)
+    Ok(py.detach(|| on_linux::lab(scenario, &checked.0, seed, progress.as_ref()))?)
 }
 
 /// Let a scenario's path stand until `watch` raises: between two new network namespaces, or if
@@ -117,9 +118,10 @@ pub(crate) fn kernel_uninstall(py: Python<'_>, name: String) -> PyResult<()> {
 mod on_linux {
     use super::{CheckLine, ConnectionLine, LatenessLine, Run, Scenario, TimingLine, WayLine};
     use crate::error::Failed;
+    use crate::failure;
     use crate::run::{Clock, look};
     use narrows_emulator::{
-        Between, HostTiming, Known, LabError, Lateness, Measured, Standing, Way, kernel,
+        Between, HostTiming, Join, Known, LabError, Lateness, Measured, Standing, Way, kernel,
     };
     use narrows_scenario::Checked;
     use narrows_units::Duration;
@@ -127,6 +129,7 @@ mod on_linux {
     use pyo3::prelude::*;
     use std::ops::ControlFlow;
     use std::path::Path;
+    use std::sync::Arc;
 
     pub fn doctor() -> Vec<CheckLine> {
         let line = |check: narrows_emulator::Check| {
@@ -174,16 +177,19 @@ mod on_linux {
 
     pub fn lab(
         scenario: &Scenario,
+        checked: &Checked,
         seed: u64,
         progress: Option<&Py<PyAny>>,
     ) -> Result<(Run, LatenessLine, Option<String>), Failed> {
-        let checked = Checked::new(scenario.0.clone())?;
+        failure::forget();
+        let join: Join = Arc::new(failure::joining());
         let start = Clock::now();
         let mut raised = None;
         let mut watch = watched(&mut raised, |py, share: &f64| look(py, *share, progress));
-        let measured = narrows_emulator::lab(&scenario.0, &checked, seed, |share| watch(&share));
+        let measured =
+            narrows_emulator::lab(&scenario.0, checked, seed, &join, |share| watch(&share));
         drop(watch);
-        if let Some(error) = raised {
+        if let Some(error) = raised.or_else(failure::take) {
             return Err(Failed::Python(error));
         }
         let Measured { results, lateness, doubt, .. } = measured.map_err(failed)?;
@@ -312,6 +318,7 @@ mod on_linux {
 
     pub fn lab(
         _: &Scenario,
+        _: &narrows_scenario::Checked,
         _: u64,
         _: Option<&Py<PyAny>>,
     ) -> Result<(Run, LatenessLine, Option<String>), Failed> {

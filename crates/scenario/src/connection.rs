@@ -6,6 +6,7 @@ use crate::controller_spec::ControllerSpec;
 use crate::fields::Fields;
 use crate::flow::{Carrier, Headers, PacketSize, Surroundings, habits, why_not};
 use crate::hosted;
+use crate::law::Law;
 use crate::network::{NO_RTT, is_of_bdp};
 use crate::scenario::{AckEvery, Flow, Of, PacingName, QuantumField, SlowStartName, TcpName};
 use narrows_control::registry::{Birth, MovedBy, Recipe, SlowStartKind, Start};
@@ -26,6 +27,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct Connection {
     pub recipe: Recipe,
+    /// Whether the law is the program's own.
+    pub is_own: bool,
     /// What the law needs, and what its first packet asks of routers.
     pub needs: Needs,
     pub request: Request,
@@ -135,6 +138,7 @@ pub(crate) fn check(
     let request = controller.request();
     let connection = Connection {
         recipe,
+        is_own: matches!(spec.law, Law::Own(_)),
         needs,
         request,
         paces_itself,

@@ -90,7 +90,7 @@ pub use metrics::{Kind, Metric, metrics};
 pub use offered::Offered;
 pub use own::Own;
 pub use queue_spec::QueueSpec;
-pub use real::{Available, RealFlow, RealLaw, RealSends, real_flows};
+pub use real::{Available, RealFlow, RealLaw, RealSends, SteeringLaw, real_flows};
 pub use results::{
     FlowResult, FlowSeries, LawSeries, LinkResult, LinkSeries, Observed, Results, assemble,
 };

@@ -6,6 +6,8 @@ use crate::controller_spec::ControllerSpec;
 use crate::flow::{Carrier, CheckedFlow, PacketSize};
 use crate::scenario::{Change, Dumbbell, Flow, Of, QuantumField, Scenario};
 use crate::{Checked, CheckedLink, ScenarioError};
+use narrows_control::Needs;
+use narrows_control::registry::Recipe;
 use narrows_router::Discipline;
 use narrows_settings::Given;
 use narrows_sim::{Application, Datagrams, Transmit};
@@ -20,6 +22,31 @@ pub enum RealLaw {
     Kernel(String),
     /// One of ours that is to be loaded: its name in the registry, and its settings.
     Ours(&'static str, Given),
+    /// One of the program's own, which steers the kernel's connections from outside.
+    Steers(SteeringLaw),
+}
+
+/// A law that decides once an interval, for connections of a kernel.
+#[derive(Clone)]
+pub struct SteeringLaw {
+    /// The `cc` of its flows.
+    pub cc: String,
+    /// What makes its controllers.
+    pub recipe: Recipe,
+}
+
+impl PartialEq for SteeringLaw {
+    fn eq(&self, other: &Self) -> bool {
+        self.cc == other.cc && self.recipe.is(&other.recipe)
+    }
+}
+
+impl Eq for SteeringLaw {}
+
+impl std::fmt::Debug for SteeringLaw {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("SteeringLaw").field(&self.cc).finish()
+    }
 }
 
 /// What a kernel has, and what can be brought into it.
@@ -230,7 +257,12 @@ impl Said<'_> {
                 Err(self.error("app", message))
             }
             Carrier::Connection(connection) => {
-                let law = law(&flow.cc, available).map_err(|why| self.error("cc", why))?;
+                let law = if connection.is_own {
+                    steering(&flow.cc, connection, available)
+                } else {
+                    law(&flow.cc, available)
+                };
+                let law = law.map_err(|why| self.error("cc", why))?;
                 Ok(RealSends::Bytes(law, payload(connection, flow.packet)))
             }
             Carrier::Hosted(_) => {
@@ -276,6 +308,25 @@ fn payload(connection: &Connection, packet: PacketSize) -> Option<u64> {
         }
         _ => None,
     }
+}
+
+/// The program's own law of a flow, if it can steer.
+fn steering(
+    cc: &str,
+    connection: &Connection,
+    available: &Available<'_>,
+) -> Result<RealLaw, String> {
+    if let Some(why) = available.why_not {
+        return Err(format!("\"{cc}\" steers a program in the kernel, and {why}"));
+    }
+    let Needs { timer, own_recovery, .. } = connection.needs;
+    if !(timer && own_recovery) {
+        return Err(format!(
+            "\"{cc}\" decides at each acknowledgement, or leaves recoveries to its sender; from \
+             outside of a kernel a law steers that decides once an interval, in recoveries, too"
+        ));
+    }
+    Ok(RealLaw::Steers(SteeringLaw { cc: cc.to_owned(), recipe: connection.recipe.clone() }))
 }
 
 /// The law that a flow's `cc` means in a kernel: ours if there is one for it, else its own.

@@ -10,6 +10,7 @@ from typing import cast
 
 import typer
 
+from narrows import _core
 from narrows.errors import Error
 from narrows.terminal import complain
 
@@ -53,6 +54,10 @@ def one_line_errors() -> Iterator[None]:
     except Error as error:
         complain(str(error))
         raise typer.Exit(BAD_INPUT) from None
+    except _core.BoundsError as error:
+        # A law that a file describes has failed in its run.
+        complain(str(error))
+        raise typer.Exit(FAILED) from None
     except OSError as error:
         complain(_told(error))
         raise typer.Exit(BAD_INPUT) from None
