@@ -36,14 +36,15 @@ struct Case {
 /// A small form of each case of `crates/scenario/benches/speed.rs`, by its letter, and of what
 /// that leaves out.
 ///
-/// The first two are the first seconds of whole cases, in which losses are as rare as they are in
-/// use: (a), and (a) with RTTs spread by half.
-const CASES: [Case; 18] = [
+/// The first three are the first seconds of whole cases, in which losses are as rare as they are in
+/// use: (a), (a) with RTTs spread by half, and Linux's habits.
+const CASES: [Case; 19] = [
     Case { name: "A", dumbbell: whole },
     Case {
         name: "A spread",
         dumbbell: || Dumbbell { rtt_step: Duration::from_millis(1), ..whole() },
     },
+    Case { name: "linux", dumbbell: by_default },
     Case { name: "a", dumbbell: || Dumbbell { flows: 20, ..small(200) } },
     Case { name: "b", dumbbell: || Dumbbell { buffer: 2000, ..small(400) } },
     Case { name: "c", dumbbell: || Dumbbell { flows: 50, buffer: 500, ..small(1000) } },
@@ -91,6 +92,11 @@ fn whole() -> Dumbbell {
         duration: Duration::from_millis(5000),
         ..small(1000)
     }
+}
+
+/// What users run unless they say otherwise: CUBIC over Linux, in bursts of a millisecond.
+fn by_default() -> Dumbbell {
+    Dumbbell { law: "cubic", buffer: 500, habits: Habits::LINUX, quantum: None, ..whole() }
 }
 
 /// `megabits` for 1 s.

@@ -56,7 +56,8 @@ pub struct Dumbbell {
     pub overhead: Duration,
     pub host: HostSettings,
     pub window_limit: f64,
-    pub quantum: u32,
+    /// Packets that leave together; as `habits` say if `None`. QUIC's leave one by one then.
+    pub quantum: Option<u32>,
     /// Classic ECN, whatever the law.
     pub ecn: bool,
     pub start_spread: Duration,
@@ -93,7 +94,7 @@ impl Default for Dumbbell {
             overhead: Duration::ZERO,
             host: HostSettings::default(),
             window_limit: f64::INFINITY,
-            quantum: 1,
+            quantum: Some(1),
             ecn: false,
             start_spread: Duration::from_millis(100),
             starts: Vec::new(),
@@ -288,7 +289,7 @@ impl Dumbbell {
     fn transport(&self, each_loss: bool) -> Transport {
         if self.quic {
             let pacing = self.pacing.map(Spacing::Window).or(Some(Spacing::Recommended(10)));
-            let (window_limit, quantum) = (self.window_limit, self.quantum);
+            let (window_limit, quantum) = (self.window_limit, self.quantum.unwrap_or(1));
             let ecn = EcnOfUser { asked: self.ecn, on_retransmissions: false };
             let settings = QuicSettings::new(1000);
             Transport::Quic(QuicSettings {
@@ -306,8 +307,9 @@ impl Dumbbell {
             let Self { recovery, window_limit, pacing, quantum, ecn, .. } = *self;
             let ecn = EcnOfUser { asked: ecn, on_retransmissions: false };
             let habits = Arc::new(self.habits);
+            let quantum = quantum.map_or(habits.quantum, Quantum::Packets);
             let settings = TcpSettings::new(recovery, habits, 1000);
-            let (pacing, quantum) = (pacing.map(Spacing::Window), Quantum::Packets(quantum));
+            let pacing = pacing.map(Spacing::Window);
             Transport::Tcp(TcpSettings { window_limit, pacing, quantum, ecn, ..settings })
         }
     }

@@ -159,7 +159,7 @@ fn gaps(pacing: Gaps, quantum: u32) -> Vec<f64> {
     let dumbbell = Dumbbell {
         pacing: Some(pacing),
         window_limit: 50.0,
-        quantum,
+        quantum: Some(quantum),
         rtt: Duration::from_millis(40),
         buffer: 1000,
         duration: Duration::from_millis(60_000),

@@ -22,7 +22,7 @@ const BURSTS_PER_SECOND: f64 = 1024.0;
 /// `tcp_tso_rtt_log` = 9: bursts double for each halving of the RTT in units of 512 µs.
 const RTT_UNIT: f64 = 512e-6;
 /// From this many units on the RTT does not count.
-const RTT_UNITS: f64 = 32.0;
+const RTT_UNITS: u32 = 32;
 /// A burst is worth waiting for if it is less than this part of the window
 /// (`tcp_tso_win_divisor`).
 const WINDOW_DIVISOR: f64 = 3.0;
@@ -39,10 +39,12 @@ pub(super) fn pacing_rate(window: f64, ssthresh: f64, outstanding: u64, rtt: &Rt
 /// The number of packets with `payload` bytes that leave together at `rate` packets per second, at
 /// least `least` (`tcp_min_tso_segs`, unless the law has a number of its own).
 pub(super) fn burst(rate: f64, least_rtt: Duration, payload: f64, least: f64) -> u32 {
-    let units = (least_rtt.seconds() / RTT_UNIT).floor();
-    let for_short_paths = if units < RTT_UNITS { MOST_BYTES * (-units).exp2() } else { 0.0 };
+    // Conversions to whole numbers round down, as `floor` does, which is a call of the C library.
+    let units = (least_rtt.seconds() / RTT_UNIT) as u32;
+    let for_short_paths =
+        if units < RTT_UNITS { MOST_BYTES * (-f64::from(units)).exp2() } else { 0.0 };
     let bytes = (rate * payload / BURSTS_PER_SECOND + for_short_paths).min(MOST_BYTES);
-    (bytes / payload).floor().max(least) as u32
+    (bytes / payload).max(least) as u32
 }
 
 /// What a sender knows when it could send a burst that is smaller than it should be.

@@ -7,6 +7,7 @@ mod cumulative;
 mod cwnd_down;
 mod habits;
 mod hearing;
+mod lost_again;
 mod outstanding;
 mod plain;
 mod probe;

@@ -2,6 +2,7 @@
 //! window: blocks are compared with the ranges already known, and each packet is looked at a fixed
 //! number of times in its life.
 
+use super::lost_again::LostAgain;
 use super::outstanding::{Outstanding, Record};
 use crate::congestion::{Delivered, Proof};
 use crate::ring::{fit, push};
@@ -80,8 +81,10 @@ pub struct Scoreboard {
     sacked_packets: u32,
     /// Every packet below this has arrived, is marked as lost, or was sent again.
     judged_to: u64,
-    /// No packet below this waits for a retransmission (HighRxt).
+    /// No packet below this waits for its first retransmission (HighRxt).
     retransmit_from: u64,
+    /// Those below it that wait for another.
+    lost_again: LostAgain,
     /// No packet from here on is marked as lost.
     lost_to: u64,
     /// Whether losses are found by time.
@@ -104,6 +107,7 @@ impl Default for Scoreboard {
             sacked_packets: 0,
             judged_to: 0,
             retransmit_from: 0,
+            lost_again: LostAgain::new(),
             lost_to: 0,
             by_time: false,
             resent: VecDeque::new(),
@@ -249,7 +253,9 @@ impl Scoreboard {
         (record.lost, record.retransmitted) = (true, false);
         self.pipe += record.in_pipe();
         self.outstanding.put(number, &record);
-        self.retransmit_from = self.retransmit_from.min(number);
+        if number < self.retransmit_from {
+            self.lost_again.push(number);
+        }
         self.lost_to = self.lost_to.max(number + 1);
     }
 
@@ -420,14 +426,26 @@ impl Scoreboard {
     /// True if a packet may wait for a retransmission; if not, none does.
     #[inline]
     pub fn may_retransmit(&self) -> bool {
-        self.retransmit_from < self.lost_to
+        self.retransmit_from < self.lost_to || !self.lost_again.is_empty()
+    }
+
+    /// Whether packet `number` is lost, and has not been sent again since.
+    fn waits(outstanding: &Outstanding, number: u64) -> bool {
+        let record = outstanding.get(number);
+        record.lost && !record.sacked && !record.retransmitted
     }
 
     /// The lowest lost packet that has not been retransmitted (RFC 6675 §4, NextSeg, rule 1).
     pub fn next_retransmission(&mut self) -> Option<u64> {
-        while self.may_retransmit() {
-            let record = self.outstanding.get(self.retransmit_from);
-            if record.lost && !record.sacked && !record.retransmitted {
+        let outstanding = &self.outstanding;
+        let again = self
+            .lost_again
+            .lowest(|number| number >= outstanding.first() && Self::waits(outstanding, number));
+        if again.is_some() {
+            return again;
+        }
+        while self.retransmit_from < self.lost_to {
+            if Self::waits(&self.outstanding, self.retransmit_from) {
                 return Some(self.retransmit_from);
             }
             self.retransmit_from += 1;
@@ -472,7 +490,7 @@ impl Scoreboard {
         if self.pipe == 0 {
             self.resent.clear();
         }
-        self.retransmit_from = first;
+        (self.retransmit_from, self.lost_again) = (first, LostAgain::new());
     }
 
     /// Takes back all losses, because the packets were only late, by `extent` packets: they count
@@ -488,7 +506,7 @@ impl Scoreboard {
             self.outstanding.put(number, &record);
         }
         self.judged_to = self.outstanding.first();
-        self.retransmit_from = self.outstanding.first();
+        (self.retransmit_from, self.lost_again) = (self.outstanding.first(), LostAgain::new());
         self.lost_to = self.outstanding.first();
     }
 
@@ -590,6 +608,7 @@ mod tests {
         board.acknowledge(10, &Arrival::UNSTAMPED, &mut Delivered::default());
         board.shrink();
         assert_eq!((board.sacked.capacity(), board.resent.capacity()), (0, 0));
+        assert!(board.lost_again.is_empty());
         assert_eq!(board.outstanding.len(), 1);
     }
 
@@ -673,6 +692,43 @@ mod tests {
     }
 
     proptest! {
+        /// With losses by time, of retransmissions, too: what is sent again next is what a look at
+        /// every packet finds.
+        #[test]
+        fn the_lowest_that_waits_is_sent_again_first(
+            events in prop::collection::vec((0u8..6, 0u64..50, 1u64..9), 1..300),
+        ) {
+            let mut board = Scoreboard::new(true);
+            filled(&mut board, 50);
+            let (mut transmission, mut now) = (50, 60);
+            for (kind, start, length) in events {
+                now += 1;
+                let arrival = Arrival { now: at(now), least_rtt: ms(5), echo: at(now) };
+                let mut delivered = Delivered::default();
+                match kind {
+                    0 => board.acknowledge(start.min(board.first() + 2), &arrival, &mut delivered),
+                    1 => {
+                        let block = Range { start, end: (start + length).min(50) };
+                        board.sack(block, &arrival, &mut delivered);
+                    }
+                    2 | 3 => {
+                        board.judge_by_time(start + transmission - 50, ms(length), at(now), drop);
+                    }
+                    4 if start == 0 => board.time_out(|sent| sent >= at(now - 3), drop),
+                    _ => {
+                        if let Some(number) = board.next_retransmission() {
+                            board.sent_again(number, transmission, at(now));
+                            transmission += 1;
+                        }
+                    }
+                }
+                let waits = |number: &u64| Scoreboard::waits(&board.outstanding, *number);
+                let lowest = (board.first()..board.end()).find(waits);
+                prop_assert!(board.may_retransmit() || lowest.is_none());
+                prop_assert_eq!(board.next_retransmission(), lowest);
+            }
+        }
+
         /// Compares the scoreboard with a model that keeps one flag per packet and counts from
         /// scratch each time.
         #[test]
