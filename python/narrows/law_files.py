@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 
 from narrows.errors import Error
 
-_FILE = re.compile(r"(policy|formula|wasm):(.+\.(?:npz|toml|wasm))")
+# What a file's name ends in.
+_ENDINGS = {"policy": ".npz", "formula": ".toml", "wasm": ".wasm"}
+_FILE = re.compile(r"(policy|formula|wasm):(.+)")
 _PART = re.compile(
     r"(?:\s*\d+\*)?\s*(?:(?:policy|formula|wasm):.+?\.(?:npz|toml|wasm)(?=\s*/|\s*$)|[^/]*)"
 )
@@ -127,6 +129,8 @@ def law_of_file(cc: str) -> FileLaw | None:
     match = _FILE.fullmatch(cc)
     if match is None:
         return None
+    if not match[2].endswith(ending := _ENDINGS[match[1]]):
+        raise Error(f"{cc}: a {match[1]} is a file whose name ends in {ending}, without settings")
     if match[1] == "policy":
         from narrows.policy import Policy  # noqa: PLC0415
 

@@ -16,7 +16,7 @@ LARGEST = 1_000_000
 
 
 class Wasm(FileLaw):
-    """A law as a WebAssembly module that imports nothing: a flow's ``cc``.
+    r"""A law as a WebAssembly module that imports nothing: a flow's ``cc``.
 
     It exports ``on_ack``, ``on_loss`` or ``on_interval``, which hear events as 64-bit floats, and
     ``window``, ``rate`` and ``ssthresh``, which answer. docs/judge.md has what each hears;
@@ -41,15 +41,21 @@ class Wasm(FileLaw):
     >>> nw.Wasm("none", b"not a module")
     Traceback (most recent call last):
         ...
-    narrows.errors.Error: no WebAssembly module: magic header not detected: ...
+    narrows.errors.Error: no WebAssembly module: it does not begin with \0asm
     """
 
     kind = "wasm"
 
     def __init__(self, name: str, module: bytes) -> None:
         super().__init__(name)
+        if not isinstance(module, bytes | bytearray | memoryview):
+            raise Error(f"module: {type(module).__name__} is not bytes; try nw.Wasm.load(path)")
         self.module = bytes(module)
         self.code = _core.WasmCode(self.module)
+
+    def __repr__(self) -> str:
+        """Return the name, and how long the module is."""
+        return f"Wasm({self.name!r}, <{len(self.module)} bytes>)"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the module."""

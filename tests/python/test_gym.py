@@ -461,6 +461,60 @@ def test_laws_by_their_files(tmp_path: Path) -> None:
         nw.Formula.load(tmp_path / "f.toml")
 
 
+class _Toy:
+    """One end of a stack: sends a datagram each 5 ms, or hears."""
+
+    def __init__(self, sends: bool, fails_at: float) -> None:
+        self.next = 0.0 if sends else None
+        self.due = False
+        self.fails_at = fails_at
+
+    def handle(self, now: float, datagram: bytes, ecn: int) -> None:
+        if now > self.fails_at:
+            raise RuntimeError("the far end has had enough")
+
+    def handle_timeout(self, now: float) -> None:
+        if self.next is not None:
+            self.next, self.due = now + 0.005, True
+
+    def poll_transmit(self, now: float) -> bytes | None:
+        due, self.due = self.due, False
+        return bytes(1000) if due else None
+
+    def poll_timeout(self) -> float | None:
+        return self.next
+
+
+class _Stack(nw.Stack):
+    fails_at = 1e9
+
+    def ends(self, seed: int, size: int | None) -> tuple[_Toy, _Toy]:
+        return _Toy(True, self.fails_at), _Toy(False, self.fails_at)
+
+
+def test_a_stack_of_pythons_is_beside_a_learner() -> None:
+    def base(stack: Any) -> nw.Scenario:
+        flows = [{"cc": "learner"}, {"cc": stack}]
+        return nw.dumbbell("10Mbps", "40ms", "20p", flows=flows, duration="600s")
+
+    env = ng.Env(ng.Draw({}, base=base(_Stack)), preset="plain", steps=20)
+    env.reset(seed=3)
+    for _ in range(20):
+        *_, info = env.step(np.zeros(1, np.float32))
+    assert info["flows"] == 2
+    beside = env.result().flows
+    assert beside["arrived"][1] > 50
+
+    class Fails(_Stack):
+        fails_at = 0.5
+
+    env = ng.Env(ng.Draw({}, base=base(Fails)), preset="plain", steps=200)
+    env.reset(seed=3)
+    with pytest.raises(RuntimeError, match="has had enough"):
+        for _ in range(200):
+            env.step(np.zeros(1, np.float32))
+
+
 def test_the_examples_learn_and_act(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     examples = ROOT / "examples"

@@ -522,6 +522,18 @@ def test_a_module_is_judged_as_the_law_that_it_is(module: Path) -> None:
     assert pickle.loads(pickle.dumps(nw.Wasm.load(module))) == nw.Wasm.load(module)
 
 
+def test_a_law_whose_first_answer_cannot_be_is_told_of_in_json(
+    narrows: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "law.toml").write_text('state = { window = 0 }\non_ack = ["window = 0"]')
+    done = narrows("judge", "law.toml", "--count", "8", "--seeds", "1", "--json")
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["status"]) == (1, "failed"), done.stderr
+    [failure] = told["failures"]
+    assert failure["kind"] == "bounds" and "window became 0" in failure["message"]
+    assert told["law"]["kind"] == "formula" and told["cost"]["calls"] is None
+
+
 def test_a_module_is_a_flows_cc(narrows: Run, module: Path, tmp_path: Path) -> None:
     words = ["compare", "--rate", "10Mbps", "--rtt", "40ms", "--buffer", "20p", "-t", "2s"]
     done = narrows(*words, "--cc", f"reno,2*cubic/wasm:{module}", "--json")
@@ -532,6 +544,9 @@ def test_a_module_is_a_flows_cc(narrows: Run, module: Path, tmp_path: Path) -> N
     done = narrows(*words, "--cc", f"wasm:{bad}")
     assert done.returncode == 2
     assert f"{bad}: no WebAssembly module: " in done.stderr
+    done = narrows(*words, "--cc", "wasm:bad.wasm:beta=0.5")
+    assert done.returncode == 2
+    assert "a wasm is a file whose name ends in .wasm, without settings" in done.stderr
 
 
 def test_the_way_out_of_a_trusted_law_is_a_failure(tmp_path: Path) -> None:

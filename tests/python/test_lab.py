@@ -183,7 +183,7 @@ def test_a_law_that_fails_as_it_steers_ends_the_run(narrows: Run, tmp_path: Path
     (tmp_path / "ack.toml").write_text('on_ack = ["window = window + packets / window"]')
     done = narrows("compare", "--real", *path, "--cc", "formula:ack.toml")
     assert done.returncode == 2, done.stderr
-    assert '"formula:ack.toml" decides at each acknowledgement' in done.stderr
+    assert '"formula:ack.toml": it decides at each acknowledgement' in done.stderr
 
 
 def test_laws_are_loaded_and_unloaded(narrows: Run) -> None:

@@ -1,13 +1,18 @@
 //! Real connections over a real path, where the machine allows it; each test says what it left out
 //! where it does not.
 
-use narrows_emulator::{Measured, doctor, lab};
+use narrows_emulator::{Join, Measured, doctor, lab};
 use narrows_scenario::{Checked, Scenario};
 use std::ops::ControlFlow;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// A path in real time wants the machine for itself.
 static ALONE: Mutex<()> = Mutex::new(());
+
+/// Who calls the program's own laws, of which there are none.
+fn no_own_law() -> Join {
+    Arc::new(|| ())
+}
 
 fn run(text: &str) -> Option<Measured> {
     let missing: Vec<_> =
@@ -19,7 +24,7 @@ fn run(text: &str) -> Option<Measured> {
     let _alone = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let scenario = Scenario::from_toml(text).unwrap_or_else(|error| panic!("{error}"));
     let checked = Checked::new(scenario.clone()).unwrap_or_else(|error| panic!("{error}"));
-    let measured = lab(&scenario, &checked, 1, |_| ControlFlow::Continue(()));
+    let measured = lab(&scenario, &checked, 1, &no_own_law(), |_| ControlFlow::Continue(()));
     Some(measured.unwrap_or_else(|error| panic!("{error}")))
 }
 
@@ -141,7 +146,7 @@ fn what_a_kernel_cannot_do_is_refused_with_its_field() {
     ] {
         let scenario = Scenario::from_toml(&text).unwrap_or_else(|error| panic!("{error}"));
         let checked = Checked::new(scenario.clone()).unwrap_or_else(|error| panic!("{error}"));
-        let refused = lab(&scenario, &checked, 1, |_| ControlFlow::Continue(()));
+        let refused = lab(&scenario, &checked, 1, &no_own_law(), |_| ControlFlow::Continue(()));
         let error = refused.err().expect("a kernel cannot").to_string();
         assert!(error.starts_with(said), "{error}");
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (MIT OR Apache-2.0) OR GPL-2.0 */
 /* A congestion control that a process steers: it tells what happens, and does what was answered to
- * it last, from the next acknowledgement on (Narayan et al., SIGCOMM 2018, have congestion control
- * outside of the datapath so). As of every law with cong_control, a recovery has the law's window.
+ * it last, from the next acknowledgement or timeout on (Narayan et al., SIGCOMM 2018, have congestion
+ * control outside of the datapath so). The law's window counts in recoveries, too.
  */
 #include "kernel.h"
 
-/* 230,000 happenings. */
+/* 200,000 happenings. */
 #define ROOM (16 << 20)
 #define MOST_CONNECTIONS 4096
 
@@ -152,15 +152,23 @@ void BPF_PROG(cong_control, struct sock *sk, u32 ack, int flag, const struct rat
 	heed(sk);
 }
 
+/* Called when everything is marked lost, and the kernel has set the window to one packet
+ * (tcp_enter_loss in net/ipv4/tcp_input.c).
+ */
 SEC("struct_ops")
 void BPF_PROG(set_state, struct sock *sk, u8 state)
 {
+	struct connection *c = bpf_sk_storage_get(&connections, sk, 0, 0);
+	struct tcp_sock *tp = tcp_sk(sk);
 	struct happening it;
 
-	if (state != TCP_CA_Loss)
+	if (!c || state != TCP_CA_Loss)
 		return;
 	it = now_of(sk, TIMEOUT);
+	it.lost = tp->lost - c->lost;
+	c->lost = tp->lost;
 	tell(&it);
+	heed(sk);
 }
 
 SEC("struct_ops")

@@ -12,7 +12,7 @@ use narrows_control::{Ack, Controller, Loss, Pacing, RateSample, Rtt, Steer, Tic
 use narrows_signal::Reply;
 use narrows_units::{Duration, Time};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -20,6 +20,8 @@ use std::thread::{self, JoinHandle};
 const PROGRAM: &[u8] = include_bytes!("../objects/steered.bpf.o");
 /// How often it looks.
 const LOOKS: std::time::Duration = std::time::Duration::from_millis(1);
+/// How often it looks at the end whether a law has come back.
+const PATIENCE: u32 = 1000;
 /// Windows and rates beyond are cut: what the program multiplies stays below 2⁶⁴.
 const MOST_WINDOW: f64 = 1e6;
 const MOST_RATE: f64 = 1e9;
@@ -46,8 +48,18 @@ impl Steered {
 impl Drop for Steered {
     fn drop(&mut self) {
         self.ends.store(true, Ordering::Relaxed);
-        // A law's panic has been told of.
-        let _ = self.thread.take().map(JoinHandle::join);
+        let Some(thread) = self.thread.take() else { return };
+        for _ in 0..PATIENCE {
+            if thread.is_finished() {
+                break;
+            }
+            thread::sleep(LOOKS);
+        }
+        // A law that does not come back is left alone: the kernel's program goes without it.
+        if thread.is_finished() {
+            // A law's panic has been told of.
+            let _ = thread.join();
+        }
     }
 }
 
@@ -86,7 +98,7 @@ fn serve(
     make: Make,
     ends: &AtomicBool,
 ) -> libbpf_rs::Result<()> {
-    let all = RefCell::new(Connections { laws: HashMap::new(), make, answers });
+    let all = RefCell::new(Connections { laws: BTreeMap::new(), make, answers });
     let mut ring = RingBufferBuilder::new();
     ring.add(happenings, |bytes| {
         if let Some(happening) = Happening::read(bytes) {
@@ -112,7 +124,7 @@ fn monotonic() -> u64 {
 }
 
 struct Connections {
-    laws: HashMap<u64, Seat>,
+    laws: BTreeMap<u64, Seat>,
     make: Make,
     answers: MapHandle,
 }
@@ -172,11 +184,6 @@ impl Seat {
         let now = self.time(it.now);
         self.sent = u64::from(it.sent);
         self.measure(it);
-        if it.kind == Kind::Timeout {
-            let in_flight = f64::from(it.in_flight);
-            self.law.on_timeout(&Timeout { now, opens_epoch: true, in_flight });
-            return;
-        }
         for number in 0..it.lost {
             self.law.on_loss(&Loss {
                 now,
@@ -188,6 +195,11 @@ impl Seat {
                 rtt: self.rtt,
                 rate: None,
             });
+        }
+        if it.kind == Kind::Timeout {
+            let in_flight = f64::from(it.in_flight);
+            self.law.on_timeout(&Timeout { now, opens_epoch: true, in_flight });
+            return;
         }
         self.law.on_ack(&Ack {
             now,
@@ -345,7 +357,8 @@ mod tests {
         let told = told.lock().expect("one thread");
         let rtt = Duration::from_micros(900);
         let ack = format!("2 0.25 {:?}", Some(rtt));
-        assert_eq!(*told, ["lost, opens true", "lost, opens false", &ack, "timeout"]);
+        let losses = ["lost, opens true", "lost, opens false"];
+        assert_eq!(told[..], [&losses[..], &[&ack], &losses, &["timeout"]].concat());
         seat.wake(1_000_000_000);
         assert_eq!(seat.new_answer(), Some([204_800, 1_000_000]), "woken once, at once");
         seat.wake(1_010_000_000);

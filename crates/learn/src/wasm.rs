@@ -17,16 +17,23 @@ use crate::told::{ANSWERS, Answered, Complain, Event, OF_ACK, OF_LOSS, Seated, T
 use narrows_control::Controller;
 use narrows_control::registry::Birth;
 use narrows_scenario::OwnLaw;
+use narrows_units::text::plain;
 use std::fmt;
 use wasmi::{
-    Config, Engine, Error, ExternType, Func, FuncType, Linker, Module, Store, StoreLimits,
-    StoreLimitsBuilder, TrapCode, Val, ValType,
+    CompilationMode, Config, Engine, Error, ExternType, Func, FuncType, Linker, Module, Store,
+    StoreLimits, StoreLimitsBuilder, TrapCode, Val, ValType,
 };
 
 /// Instructions of one call, at most.
 const STEPS: u64 = 100_000;
+/// And of all that it does as it begins, in which memory may grow: 64 bytes are a step.
+const STEPS_AT_FIRST: u64 = 1_000_000;
 /// Bytes of memory of a connection, at most.
-const MEMORY: usize = 16 << 20;
+const MEMORY: usize = 4 << 20;
+/// What its table may hold, which functions that are called by number are in.
+const TABLE: usize = 10_000;
+/// What every module begins with.
+const MAGIC: &[u8] = b"\0asm";
 /// What may be told.
 const EVENTS: [Event; 3] = [Event::Ack, Event::Loss, Event::Interval];
 const BEGIN: &str = "begin";
@@ -60,10 +67,15 @@ impl Wasm {
     /// Reads a module. Fails if it is none, asks for anything, or lacks what a law exports; the
     /// error says what would have been right.
     pub fn new(bytes: &[u8]) -> Result<Self, String> {
+        if !bytes.starts_with(MAGIC) {
+            return Err("no WebAssembly module: it does not begin with \\0asm".to_owned());
+        }
         let mut config = Config::default();
-        config.consume_fuel(true);
+        // What is translated when it is first called would count as steps of that call.
+        config.consume_fuel(true).compilation_mode(CompilationMode::Eager).wasm_multi_memory(false);
         let module = Module::new(&Engine::new(&config), bytes);
-        let module = module.map_err(|error| format!("no WebAssembly module: {error}"))?;
+        let module =
+            module.map_err(|error| format!("no WebAssembly module: {}", first_line(&error)))?;
         check(&module)?;
         let mut wasm = Self { module, own_recovery: false, hears_marks: false };
         let mut instance = wasm.instance()?;
@@ -73,13 +85,15 @@ impl Wasm {
     }
 
     fn instance(&self) -> Result<Instance, String> {
-        let limits = StoreLimitsBuilder::new().memory_size(MEMORY).table_elements(10_000);
-        let mut store = Store::new(self.module.engine(), limits.build());
+        let limits = StoreLimitsBuilder::new().memory_size(MEMORY).memories(1);
+        let limits = limits.table_elements(TABLE).tables(1).instances(1).build();
+        let mut store = Store::new(self.module.engine(), limits);
         store.limiter(|limits| limits);
-        store.set_fuel(STEPS).map_err(told)?;
+        store.set_fuel(STEPS_AT_FIRST).map_err(|error| told(&error, STEPS_AT_FIRST))?;
         let linker = Linker::new(self.module.engine());
         let exports = linker.instantiate_and_start(&mut store, &self.module);
-        let exports = exports.map_err(|error| format!("as it begins: {}", told(error)))?;
+        let exports =
+            exports.map_err(|error| format!("as it begins: {}", told(&error, STEPS_AT_FIRST)))?;
         let func = |name: &str| exports.get_func(&store, name);
         let hears = EVENTS.map(|event| func(export_of(event).0));
         let answers = ANSWERS.map(func);
@@ -91,7 +105,7 @@ impl Wasm {
 fn check(module: &Module) -> Result<(), String> {
     if let Some(import) = module.imports().next() {
         let name = format!("{}.{}", import.module(), import.name());
-        return Err(format!("it imports {name}; a law imports nothing"));
+        return Err(format!("it imports {}; a law imports nothing", plain(&name)));
     }
     let takes = |name: &str, numbers: usize, answers: &[ValType]| {
         let Some(found) = module.get_export(name) else { return Ok(false) };
@@ -122,13 +136,18 @@ fn check(module: &Module) -> Result<(), String> {
     }
 }
 
-/// What an error of a module says.
-fn told(error: Error) -> String {
+/// What an error of a module says that had so many steps.
+fn told(error: &Error, steps: u64) -> String {
     match error.as_trap_code() {
-        Some(TrapCode::OutOfFuel) => format!("takes more than {STEPS} steps"),
+        Some(TrapCode::OutOfFuel) => format!("takes more than {steps} steps"),
         Some(trap) => trap.trap_message().to_owned(),
-        None => error.to_string(),
+        None => first_line(error),
     }
+}
+
+/// The first line of what an error says, in which a module may have its say.
+fn first_line(error: &Error) -> String {
+    plain(error.to_string().lines().next().unwrap_or_default())
 }
 
 /// A module with a name, by which flows call it.
@@ -184,18 +203,18 @@ impl Instance {
         let Some(func) = func else { return Ok(()) };
         self.said.clear();
         self.said.extend(numbers.iter().map(|number| Val::F64((*number).into())));
-        self.store.set_fuel(STEPS).map_err(told)?;
+        self.store.set_fuel(STEPS).map_err(|error| told(&error, STEPS))?;
         let called = func.call(&mut self.store, &self.said, &mut []);
-        called.map_err(|error| format!("{name}: {}", told(error)))
+        called.map_err(|error| format!("{name}: {}", told(&error, STEPS)))
     }
 
     /// What `func` answers; `otherwise` if it is not there.
     fn asked(&mut self, name: &str, func: Option<Func>, otherwise: f64) -> Result<f64, String> {
         let Some(func) = func else { return Ok(otherwise) };
         let mut answer = [Val::F64(0.0.into())];
-        self.store.set_fuel(STEPS).map_err(told)?;
+        self.store.set_fuel(STEPS).map_err(|error| told(&error, STEPS))?;
         let called = func.call(&mut self.store, &[], &mut answer);
-        called.map_err(|error| format!("{name}: {}", told(error)))?;
+        called.map_err(|error| format!("{name}: {}", told(&error, STEPS)))?;
         Ok(answer[0].f64().map_or(otherwise, f64::from))
     }
 

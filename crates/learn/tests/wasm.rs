@@ -63,6 +63,7 @@ fn module(parts: &[&str]) -> Vec<u8> {
 #[test]
 fn what_is_no_law_is_told_so() {
     let import = r#"(import "env" "open" (func (param i32)))"#;
+    let escape = r#"(import "a" "\1b[31m" (func))"#;
     let start = "(func $f (loop (br 0))) (start $f)";
     let wrong = r#"(func (export "on_loss") (param f64))"#;
     for (parts, says) in [
@@ -70,12 +71,29 @@ fn what_is_no_law_is_told_so() {
         (vec![LOSS], "it exports no window(); a law answers its window in packets"),
         (vec![WINDOW], "it hears nothing; export on_ack, on_loss or on_interval"),
         (vec![WINDOW, wrong], "on_loss is no function of 4 64-bit floats that returns nothing"),
-        (vec![start, WINDOW, LOSS], "as it begins: takes more than 100000 steps"),
+        (vec![start, WINDOW, LOSS], "as it begins: takes more than 1000000 steps"),
+        (vec![escape, WINDOW, LOSS], "it imports a.\\u{1b}[31m; a law imports nothing"),
     ] {
         assert_eq!(Wasm::new(&module(&parts)).expect_err("it is wrong"), says);
     }
     let error = Wasm::new(b"#!/bin/sh\n").expect_err("it is none");
-    assert!(error.starts_with("no WebAssembly module: "), "{error}");
+    assert_eq!(error, "no WebAssembly module: it does not begin with \\0asm");
+    let two = module(&["(memory 1)", "(memory 1)", WINDOW, LOSS]);
+    let error = Wasm::new(&two).expect_err("it has two memories");
+    assert!(error.starts_with("no WebAssembly module: ") && !error.contains('\n'), "{error}");
+    let large = Wasm::new(&module(&["(memory 65)", WINDOW, LOSS])).expect_err("4 MiB and more");
+    assert!(large.starts_with("as it begins: "), "{large}");
+    Wasm::new(&module(&["(memory 64)", WINDOW, LOSS])).expect("4 MiB");
+}
+
+/// What a module has and does not call costs no step: it is translated before.
+#[test]
+fn only_what_is_carried_out_counts() {
+    let never = "(drop (f64.add (f64.const 1) (f64.const 2)))".repeat(8_000);
+    let hears = format!(r#"(func (export "on_loss") (param f64 f64 f64 f64) return {never})"#);
+    let said = Said::default();
+    ran("mine", Some(law(&module(&[WINDOW, &hears]), &said)));
+    assert!(said.lock().expect("one thread").is_empty());
 }
 
 /// It is said once of each connection, and the run goes on with the last window.
@@ -83,12 +101,12 @@ fn what_is_no_law_is_told_so() {
 fn what_a_law_may_not_do_is_said() {
     let first = r#"(func (export "on_ack") (param f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64)"#;
     let doing = |what: &str| format!("{first} {what})");
-    let sixteen = "(memory 1 4000) (func $grow (if (i32.eq (memory.grow (i32.const 300)) \
+    let four = "(memory 1 4000) (func $grow (if (i32.eq (memory.grow (i32.const 64)) \
                    (i32.const -1)) (then unreachable)))";
     for (parts, says) in [
         (vec![WINDOW, &doing("(loop (br 0))")], "mine: on_ack: takes more than 100000 steps"),
         (vec![WINDOW, &doing("unreachable")], "mine: on_ack: "),
-        (vec![WINDOW, sixteen, &doing("(call $grow)")], "mine: on_ack: "),
+        (vec![WINDOW, four, &doing("(call $grow)")], "mine: on_ack: "),
         (vec![WINDOW, "(func $f (call $f))", &doing("(call $f)")], "mine: on_ack: "),
         (
             vec![

@@ -186,8 +186,10 @@ mod on_linux {
         let start = Clock::now();
         let mut raised = None;
         let mut watch = watched(&mut raised, |py, share: &f64| look(py, *share, progress));
-        let measured =
-            narrows_emulator::lab(&scenario.0, checked, seed, &join, |share| watch(&share));
+        let measured = narrows_emulator::lab(&scenario.0, checked, seed, &join, |share| {
+            // A law that steers may have failed.
+            if failure::is_there() { ControlFlow::Break(()) } else { watch(&share) }
+        });
         drop(watch);
         if let Some(error) = raised.or_else(failure::take) {
             return Err(Failed::Python(error));

@@ -119,11 +119,16 @@ impl Intervals {
         }
         failure::forget();
         let (own, scenario) = (own_of(own), scenario.0.clone());
-        let laid = py.detach(|| Laid::new(scenario, seed, own, self.below));
+        let laid = py.detach(|| {
+            let laid = Laid::new(scenario, seed, own, self.below)?;
+            // A stack of Python's makes its ends on a thread of its own.
+            let places = laid.places()?;
+            Ok((laid, places))
+        });
         if let Some(error) = failure::take() {
             return Err(error);
         }
-        let laid = laid.map_err(Failed::Scenario)?;
+        let (laid, places) = laid.map_err(Failed::Scenario)?;
         let found = laid.learners();
         if found != self.learners {
             let message = format!("{found} flows learn, and there are {} agents", self.learners);
@@ -132,7 +137,7 @@ impl Intervals {
         let path = |it: Option<Place>| {
             it.map_or((f64::NAN, f64::NAN), |it| (it.capacity, it.base_rtt.seconds()))
         };
-        let paths = laid.places().map_err(Failed::Scenario)?.into_iter().map(path).collect();
+        let paths = places.into_iter().map(path).collect();
         let duration = laid.duration().seconds();
         lock(&self.laid)[place] = Some(laid);
         Ok((paths, duration))
@@ -146,9 +151,13 @@ impl Intervals {
         check_wanted(place, &all, self.below.is_some()).map_err(wrong)?;
         let laid = lock(&self.laid).get_mut(place).and_then(Option::take);
         let laid = laid.ok_or_else(|| Failed::Input(format!("place {place}: lay it first")))?;
-        let episode = laid.begin(all.iter().map(|it| it.from(Time::ZERO)).collect());
-        lock(&self.places).put(place, episode.map_err(Failed::Scenario)?);
-        Ok(())
+        failure::forget();
+        let begun = py.detach(|| {
+            let episode = laid.begin(all.iter().map(|it| it.from(Time::ZERO)).collect())?;
+            lock(&self.places).put(place, episode);
+            Ok(())
+        });
+        failure::take().map_or_else(|| Ok(begun.map_err(Failed::Scenario)?), Err)
     }
 
     /// Decides in `places` with `wanted` (places, learners, 3) of window, rate and seconds, goes on
@@ -183,8 +192,10 @@ impl Intervals {
         });
         if let Some(error) = failure::take() {
             // A law is gone: what would go on is another run.
-            let mut there = lock(&self.places);
-            places.iter().for_each(|place| there.clear(*place));
+            py.detach(|| {
+                let mut there = lock(&self.places);
+                places.iter().for_each(|place| there.clear(*place));
+            });
             return Err(error);
         }
         give(py, "rows", &rows, &stepped?)?;
@@ -194,21 +205,27 @@ impl Intervals {
     /// Fills `rows` (places, learners, columns of the truth) with what learners cannot know.
     #[expect(clippy::needless_pass_by_value, reason = "as Python hands lists and buffers")]
     fn truth(&self, py: Python<'_>, places: Vec<usize>, rows: PyBuffer<f64>) -> PyResult<()> {
-        let mut there = lock(&self.places);
-        let mut all = Vec::with_capacity(places.len() * self.learners * TRUTH.len());
-        for place in &places {
-            for learner in 0..self.learners {
-                all.extend(there.truth(*place, learner).map_or([f64::NAN; TRUTH.len()], truth));
+        let all = py.detach(|| {
+            let mut there = lock(&self.places);
+            let mut all = Vec::with_capacity(places.len() * self.learners * TRUTH.len());
+            for place in &places {
+                for learner in 0..self.learners {
+                    all.extend(there.truth(*place, learner).map_or([f64::NAN; TRUTH.len()], truth));
+                }
             }
-        }
+            all
+        });
         Ok(give(py, "rows", &rows, &all)?)
     }
 
     /// Whether each learner of a place has begun and has data to send.
-    fn running(&self, place: usize) -> PyResult<Vec<bool>> {
-        let there = lock(&self.places);
-        let episode = there.get(place).ok_or_else(|| wrong(StepError::Nobody(place)))?;
-        Ok((0..self.learners).map(|learner| episode.is_running(learner)).collect())
+    fn running(&self, py: Python<'_>, place: usize) -> PyResult<Vec<bool>> {
+        let running = py.detach(|| {
+            let there = lock(&self.places);
+            let episode = there.get(place)?;
+            Some((0..self.learners).map(|learner| episode.is_running(learner)).collect())
+        });
+        Ok(running.ok_or_else(|| wrong(StepError::Nobody(place)))?)
     }
 
     /// The same run from the start up to now, measured after so many seconds, to be run as any
@@ -223,8 +240,8 @@ impl Intervals {
     }
 
     /// Data packets that have reached their receivers in all episodes.
-    fn delivered(&self) -> u64 {
-        lock(&self.places).delivered()
+    fn delivered(&self, py: Python<'_>) -> u64 {
+        py.detach(|| lock(&self.places).delivered())
     }
 }
 

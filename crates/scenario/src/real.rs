@@ -320,13 +320,21 @@ fn steering(
         return Err(format!("\"{cc}\" steers a program in the kernel, and {why}"));
     }
     let Needs { timer, own_recovery, .. } = connection.needs;
-    if !(timer && own_recovery) {
-        return Err(format!(
-            "\"{cc}\" decides at each acknowledgement, or leaves recoveries to its sender; from \
-             outside of a kernel a law steers that decides once an interval, in recoveries, too"
-        ));
-    }
-    Ok(RealLaw::Steers(SteeringLaw { cc: cc.to_owned(), recipe: connection.recipe.clone() }))
+    let lacks = match (timer, own_recovery) {
+        (false, _) => {
+            "it decides at each acknowledgement; one that steers from outside of a kernel \
+                       decides once an interval (on_interval)"
+        }
+        (true, false) => {
+            "it leaves recoveries to its sender, which a law that steers from outside \
+                          of a kernel does not have; own_recovery = true leaves them to its window"
+        }
+        (true, true) => {
+            let (cc, recipe) = (cc.to_owned(), connection.recipe.clone());
+            return Ok(RealLaw::Steers(SteeringLaw { cc, recipe }));
+        }
+    };
+    Err(format!("\"{cc}\": {lacks}"))
 }
 
 /// The law that a flow's `cc` means in a kernel: ours if there is one for it, else its own.

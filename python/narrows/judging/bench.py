@@ -206,7 +206,14 @@ def _opened(given: Any, trusted: bool, seconds: int, end: float) -> Iterator[_Gi
         law: FileLaw = made.load(text)
         about |= _of_file(text, _bytes(text))
         about |= {"kind": law.kind, "name": law.__name__, "sandbox": law.kind}
-        yield _Given(about, law, answers_marks(law))
+        try:
+            answers = answers_marks(law)
+        except _core.BoundsError as error:
+            # Its first answer cannot be.
+            failed = LawError("bounds", str(error))
+            failed.about = about
+            raise failed from None
+        yield _Given(about, law, answers)
         return
     if text.endswith(".rs"):
         raise Error(f"{text}: judge its module: {_COMPILES} {shlex.quote(text)}")
@@ -337,7 +344,8 @@ def judge(
     runs: list[Run] = []
     about: dict[str, Any] = {}
     suspicions: list[str] = []
-    same, packets, spent = True, 0, Spent()
+    same, packets = True, 0
+    spent: Spent | None = None
     broken: dict[str, Any] | None = None
     try:
         with _opened(law, trusted, seconds, begun + budget) as given:
@@ -381,8 +389,8 @@ def judge(
             "runs": len(runs),
             "of": wanted,
             "packets": packets,
-            "law_seconds": round(spent.seconds, 3),
-            "calls": spent.calls,
+            "law_seconds": None if spent is None else round(spent.seconds, 3),
+            "calls": None if spent is None else spent.calls,
         },
     }
     return Judged(status, told)

@@ -16,7 +16,7 @@ pub struct Steps(Where);
 
 enum Where {
     Here(Box<Stepped>),
-    Apart(Apart),
+    Apart(Box<Apart>),
 }
 
 impl Steps {
@@ -25,7 +25,7 @@ impl Steps {
         Ok(Self(if checked.stacks().next().is_none() {
             Where::Here(Box::new(Stepped::new(checked, seed)?))
         } else {
-            Where::Apart(Apart::new(checked, seed)?)
+            Where::Apart(Box::new(Apart::new(checked, seed)?))
         }))
     }
 

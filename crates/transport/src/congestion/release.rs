@@ -213,9 +213,9 @@ impl Release {
         (self.burst.0 == 0).then_some(self.burst.1)
     }
 
-    /// Whether packets leave one by one, as soon as the law lets them.
-    pub fn is_plain(&self) -> bool {
-        self.is_single() && self.spacing.is_none()
+    /// Whether packets are spaced at the user's wish, besides what the law says.
+    pub fn is_spaced(&self) -> bool {
+        self.spacing.is_some()
     }
 
     /// A packet leaves by itself, and the next may at once.
@@ -223,6 +223,12 @@ impl Release {
     pub fn one_left_plain(&mut self) {
         self.burst = (0, 1);
         self.pacer.sent_unpaced(1);
+    }
+
+    /// A burst of `packets` has left, and the next may leave at once.
+    #[inline]
+    pub fn left_unspaced(&mut self, packets: u32) {
+        self.pacer.sent_unpaced(packets);
     }
 
     /// Whether packets always leave one by one.

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Numbers, the lowest first; those that wait no longer may still be among them.
-// Most connections never have one.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::box_collection, reason = "few connections have one, and all are smaller by it")]
 pub(super) struct LostAgain(Option<Box<BinaryHeap<Reverse<u64>>>>);
 
 impl LostAgain {

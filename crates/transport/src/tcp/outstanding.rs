@@ -148,6 +148,22 @@ impl Outstanding {
         self.records[(number - self.first) as usize].record(number)
     }
 
+    /// Whether `number`, which must be outstanding, was sent once and is neither lost nor has
+    /// arrived.
+    #[inline]
+    pub fn is_plain(&self, number: u64) -> bool {
+        self.records[(number - self.first) as usize].rest & ((1 << FLAGS) - 1) == 0
+    }
+
+    /// Removes the first `packets` records, which must be there.
+    #[inline]
+    pub fn forget(&mut self, packets: u64) {
+        self.first += packets;
+        for _ in 0..packets {
+            self.records.pop_front();
+        }
+    }
+
     /// Replaces the record of `number`, which must be outstanding.
     #[inline]
     pub fn put(&mut self, number: u64, record: &Record) {

@@ -1,15 +1,18 @@
-//! The plain way through the sender: an acknowledgement in order, and new data, with nothing rare
+//! The plain ways through the sender: an acknowledgement in order, and new data, with nothing rare
 //! on.
 //!
-//! It does what [`Sender`]'s general methods do in that case, without asking them in turn whether
+//! They do what [`Sender`]'s general methods do in that case, without asking them in turn whether
 //! it is one. What is rare is known when the connection begins ([`Sender::find_way`]), but for
-//! the little that each method asks here: a law's pacing, a silence before what leaves. Today
-//! ns-2's habits are plain and Linux's are not; only SACK hears acknowledgements plainly.
+//! the little that each method asks here: a law's pacing, a silence before what leaves, and by time
+//! whether all is calm. One way is for losses found by count, as in ns-2, the other for losses
+//! found by time, in bursts, with probes and a window that is validated, as in Linux. Only SACK
+//! hears acknowledgements plainly.
 //! `crates/transport/tests/properties` holds that both ways end in the same state; built with
 //! `--cfg general` (`make general`), there is only the other.
 
 use super::recovery::{Answer, Next, Recovery};
 use super::sender::Sender;
+use super::timer::TimerKind;
 use super::{Detection, Habits};
 use crate::handshake::Handshake;
 use crate::{DataHeader, Header, Segment, SendLimit};
@@ -20,8 +23,10 @@ use narrows_units::Time;
 /// By which way a sender hears and sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// The plain way, if what happens is plain.
-    Plain,
+    /// The plain way for losses found by count, if what happens is plain.
+    ByCount,
+    /// The plain way for losses found by time, if what happens is plain.
+    ByTime,
     /// The general way.
     General,
     /// The general way, whatever is on.
@@ -30,8 +35,8 @@ pub(super) enum Way {
 
 impl<R: Recovery> Sender<R> {
     /// The way of this connection: plain if nothing rare is on, neither a handshake under way,
-    /// marks, rate samples, requests to routers, a timer of the law, spacing at the user's wish,
-    /// bursts, losses found by time, probes, nor a window that is validated.
+    /// marks, rate samples, requests to routers, a timer of the law, nor spacing at the user's
+    /// wish; by count neither bursts, probes, nor a window that is validated.
     pub(super) fn find_way(&self) -> Way {
         let Habits {
             detection,
@@ -56,13 +61,15 @@ impl<R: Recovery> Sender<R> {
         } = *self.habits;
         let is_plain = matches!(self.handshake, Handshake::Done)
             && self.congestion.is_plain()
-            && self.release.is_plain()
-            && detection == Detection::ByCount
-            && !validates_window
-            && !probes;
-        match self.way {
-            Way::OnlyGeneral => Way::OnlyGeneral,
-            _ if is_plain => Way::Plain,
+            && !self.release.is_spaced();
+        match (self.way, detection) {
+            (Way::OnlyGeneral, _) => Way::OnlyGeneral,
+            (_, Detection::ByTime) if is_plain => Way::ByTime,
+            (_, Detection::ByCount)
+                if is_plain && self.release.is_single() && !validates_window && !probes =>
+            {
+                Way::ByCount
+            }
             _ => Way::General,
         }
     }
@@ -155,6 +162,12 @@ impl<R: Recovery> Sender<R> {
             self.restart_timer(now);
         }
         self.release.one_left_plain();
+        self.write_new(now, number, number + 1 == self.offered, segment);
+    }
+
+    /// Puts the new packet `number`, which may say that it ends a burst, into `segment`.
+    #[inline]
+    fn write_new(&self, now: Time, number: u64, pushes: bool, segment: &mut Segment) {
         *segment = Segment {
             number,
             stamp: now,
@@ -164,10 +177,121 @@ impl<R: Recovery> Sender<R> {
                 retransmission: false,
                 ecn: Ecn::NotCapable,
                 reduced: false,
-                pushes: number + 1 == self.offered,
+                pushes,
                 request: Request::Nothing,
                 quic: None,
             }),
         };
+    }
+
+    /// The same as [`hear_plain`](Self::hear_plain) where losses are found by time.
+    // Inlined, both ways would be slower.
+    #[inline(never)]
+    pub(super) fn hear_by_time(&mut self, now: Time, ack: &Segment) -> bool {
+        if !ack.is_bare() {
+            return false;
+        }
+        let Some(answer) = self.recovery.advance_calmly(ack, now) else { return false };
+        self.echo = ack.stamp;
+        let rtt_is_fresh = self.measure_rtt(now, ack);
+        self.timer.has_expired = false;
+        self.usage.grew(now);
+        self.congestion.acknowledged(&Ack {
+            now,
+            packets: if self.habits.counts_packets { answer.packets as f64 } else { 1.0 },
+            newest: answer.newest,
+            next: self.congestion.counters.sent,
+            rtt: self.rtt.estimate(),
+            rtt_is_fresh,
+            in_flight: self.in_flight() as f64,
+            window_limited: self.uses_window(),
+            recovering: false,
+            marked: 0.0,
+            reply: Reply::Nothing,
+            rate: None,
+        });
+        if self.is_idle() {
+            self.timer.at = Time::NEVER;
+        } else {
+            self.restart_timer(now);
+            if self.habits.probes {
+                self.time_probe(now);
+            }
+        }
+        true
+    }
+
+    /// The same as [`transmit_plain`](Self::transmit_plain) where losses are found by time.
+    #[inline(never)]
+    pub(super) fn transmit_by_time(&mut self, now: Time, segment: &mut Segment) -> Option<bool> {
+        if *self.congestion.pacing() != Pacing::Unpaced
+            || self.release.ready_at() > now
+            || !self.recovery.is_calm()
+        {
+            return None;
+        }
+        let window = self.flight_limit();
+        let own = window <= self.limit.packets;
+        let limit = window.min(self.limit.packets);
+        match self.recovery.next(limit, self.sendable()) {
+            Next::New if self.is_idle() && self.congestion.counters.sent > 0 => return None,
+            Next::New => {
+                self.waits_for_pacer = false;
+                if self.begin_or_continue_burst(now, false, limit) {
+                    self.send_by_time(now, segment);
+                    return Some(true);
+                }
+                self.pause(now, own, window);
+                self.waits(now, SendLimit::Window);
+            }
+            Next::WaitForWindow => {
+                self.waits_for_pacer = false;
+                self.pause(now, own, window);
+                self.waits(now, if own { SendLimit::Window } else { SendLimit::Receiver });
+            }
+            Next::WaitForData | Next::Again(_) => return None,
+        }
+        Some(false)
+    }
+
+    /// Sets the timer for the packet `number`, which leaves at `now`.
+    #[inline]
+    fn time_departure(&mut self, now: Time, number: u64) {
+        // Of three packets and more outstanding another that leaves together with them makes the
+        // same time.
+        if self.timer.departed == now && number - self.first() > 1 {
+            return;
+        }
+        let departed = if self.timer.at == Time::NEVER {
+            self.restart_timer(now);
+            Time::NEVER
+        } else if self.timer.kind == TimerKind::Probe {
+            self.rearm(now);
+            now
+        } else {
+            Time::NEVER
+        };
+        if self.habits.probes {
+            self.time_probe(now);
+            self.timer.departed = departed;
+        }
+    }
+
+    #[inline]
+    fn send_by_time(&mut self, now: Time, segment: &mut Segment) {
+        let number = self.recovery.end();
+        self.recovery.sent(number, self.congestion.counters.sent, now);
+        self.congestion.counters.sent += 1;
+        self.last_sent = now;
+        if self.timed.is_none() && (!self.habits.timestamps || self.habits.keeps_back_off) {
+            self.timed = Some((number, now));
+        }
+        self.time_departure(now, number);
+        let burst = self.release.one_left();
+        if let Some(packets) = burst {
+            self.release.left_unspaced(packets);
+        }
+        let pushes = burst.is_some_and(|packets| packets > 1) || number + 1 == self.offered;
+        self.write_new(now, number, pushes, segment);
     }
 }

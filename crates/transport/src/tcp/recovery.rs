@@ -38,6 +38,17 @@ pub(crate) trait Recovery {
         None
     }
 
+    /// True if losses are found by time, and nothing is repaired, probed for, waited for or out of
+    /// order, so that only new data may leave.
+    fn is_calm(&self) -> bool {
+        false
+    }
+
+    /// The same as [`advance`](Self::advance) where all is calm and stays so.
+    fn advance_calmly(&mut self, _ack: &Segment, _now: Time) -> Option<Answer> {
+        None
+    }
+
     /// Handles an acknowledgement; the losses that it reveals are reported to `ears`.
     fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer;
 

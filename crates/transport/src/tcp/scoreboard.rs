@@ -283,6 +283,39 @@ impl Scoreboard {
         self.retransmit_from = self.retransmit_from.max(first);
     }
 
+    /// True if nothing has arrived out of order, and nothing is lost or was sent again.
+    #[inline]
+    pub fn is_calm(&self) -> bool {
+        self.sacked.is_empty()
+            && self.resent.is_empty()
+            && self.lost_again.is_empty()
+            && self.lost_to <= self.first()
+    }
+
+    /// The same as [`acknowledge`](Self::acknowledge) for a calm board that finds losses by time;
+    /// returns how many packets have arrived, and the newest. `None`, and nothing is done, if one
+    /// of them had been sent again, if they are none, or if something is still outstanding that
+    /// left before them or before the transmission `newest`.
+    #[inline]
+    pub fn acknowledge_calmly(&mut self, number: u64, newest: u64) -> Option<(u64, Proof)> {
+        let (first, end) = (self.first(), self.end());
+        let number = number.min(end);
+        if number <= first || !(first..number).all(|number| self.outstanding.is_plain(number)) {
+            return None;
+        }
+        let last = self.outstanding.get(number - 1);
+        let judged_to = self.judged_to.max(number);
+        let newest = newest.max(last.transmission);
+        if judged_to < end && self.outstanding.get(judged_to).transmission < newest {
+            return None;
+        }
+        let packets = number - first;
+        self.outstanding.forget(packets);
+        self.pipe -= packets as u32;
+        (self.judged_to, self.retransmit_from) = (judged_to, self.retransmit_from.max(number));
+        Some((packets, Proof { transmission: last.transmission, sent: last.sent }))
+    }
+
     fn forget_sacked_below(&mut self, first: u64) {
         while self.sacked.pop_front_if(|range| range.end <= first).is_some() {}
         if let Some(range) = self.sacked.front_mut() {

@@ -530,6 +530,28 @@ impl Recovery for Selective {
     }
 
     #[inline]
+    fn is_calm(&self) -> bool {
+        self.rack.is_some()
+            && self.recovery.is_none()
+            && self.timed_out.is_none()
+            && self.probe.is_none()
+            && !self.probes_now
+            && self.board.is_calm()
+    }
+
+    #[inline]
+    fn advance_calmly(&mut self, ack: &Segment, now: Time) -> Option<Answer> {
+        if !self.is_calm() {
+            return None;
+        }
+        let rack = self.rack.as_mut()?;
+        let (packets, proof) = self.board.acknowledge_calmly(ack.number, rack.newest())?;
+        rack.advance(now, proof);
+        let newest = proof.transmission;
+        Some(Answer { packets, newest, restarts_timer: true, ..Answer::default() })
+    }
+
+    #[inline]
     fn on_ack(&mut self, ack: &Segment, ears: &mut Ears) -> Answer {
         let expects_nothing =
             self.rack.is_some() && self.timed_out.is_none() && self.probe.is_none();

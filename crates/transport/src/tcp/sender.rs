@@ -149,6 +149,7 @@ impl<R: Recovery> Sender<R> {
         self.congestion.renew(controller);
         self.release.renew();
         self.rtt = RttEstimator::default();
+        self.timer.departed = Time::NEVER;
         self.timed = None;
         self.recovery.renew();
         self.handshake = Handshake::new(self.habits.handshake);
@@ -158,7 +159,9 @@ impl<R: Recovery> Sender<R> {
 
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Segment) {
-        if !(self.way == Way::Plain && self.hear_plain(now, ack)) {
+        let is_heard = self.way == Way::ByCount && self.hear_plain(now, ack)
+            || self.way == Way::ByTime && self.hear_by_time(now, ack);
+        if !is_heard {
             self.hear_any(now, ack);
         }
     }
@@ -175,6 +178,8 @@ impl<R: Recovery> Sender<R> {
             // It answers a connection that is over.
             return;
         }
+        // What it says of the RTT may move the timer.
+        self.timer.departed = Time::NEVER;
         let prior_in_flight = self.congestion.samples().then(|| self.in_flight());
         let advances = ack.number > self.first();
         self.echo = ack.stamp;
@@ -301,8 +306,13 @@ impl<R: Recovery> Sender<R> {
 
     #[inline]
     pub fn transmit_into(&mut self, now: Time, segment: &mut Segment) -> bool {
-        if self.way == Way::Plain
+        if self.way == Way::ByCount
             && let Some(sent) = self.transmit_plain(now, segment)
+        {
+            return sent;
+        }
+        if self.way == Way::ByTime
+            && let Some(sent) = self.transmit_by_time(now, segment)
         {
             return sent;
         }

@@ -19,6 +19,8 @@ pub(super) struct Timer {
     pub kind: TimerKind,
     /// When it expires.
     pub at: Time,
+    /// When it was last set for a packet that left, unless for something else since; never then.
+    pub departed: Time,
     /// It has expired since the lowest number outstanding advanced.
     pub has_expired: bool,
     /// The losses of a timeout have been repaired once everything below this number is
@@ -32,6 +34,7 @@ impl Timer {
             ticks: Ticks::default(),
             kind: TimerKind::Retransmission,
             at: Time::NEVER,
+            departed: Time::NEVER,
             has_expired: false,
             repairs_to: 0,
         }
@@ -122,6 +125,7 @@ impl<R: Recovery> Sender<R> {
 
     pub(super) fn set_to(&mut self, kind: TimerKind, now: Time, at: Time) {
         (self.timer.kind, self.timer.at) = (kind, self.timer.ticks.expiry(now, at.max(now)));
+        self.timer.departed = Time::NEVER;
     }
 
     /// The retransmission timer runs from now on.

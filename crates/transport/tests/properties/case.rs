@@ -247,6 +247,33 @@ pub fn narrow_case() -> impl Strategy<Value = Case> {
 /// A case in which little is on but the recovery and the law, so that the plain way is the usual
 /// one.
 pub fn plain_case() -> impl Strategy<Value = Case> {
+    prop_oneof![by_count(), by_time()]
+}
+
+/// Losses are found by time, with bursts, probes and a window that is validated by turns.
+fn by_time() -> impl Strategy<Value = Case> {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), prop::bool::weighted(0.2));
+    (case(), flags, any::<bool>(), weather()).prop_map(|(case, flags, probes, weather)| {
+        let (timestamps, keeps_back_off, validates_window, handshake) = flags;
+        let habits = Habits {
+            timestamps,
+            keeps_back_off,
+            validates_window,
+            handshake,
+            probes,
+            counts_packets: case.habits.counts_packets,
+            metering: case.habits.metering,
+            timeouts: case.habits.timeouts,
+            frto: case.habits.frto,
+            restart: case.habits.restart,
+            ..Habits::LINUX
+        };
+        let weather = Weather { marked: 0.0, ..weather };
+        Case { habits, recovery: RecoveryKind::Sack, pacing: None, ecn: false, weather, ..case }
+    })
+}
+
+fn by_count() -> impl Strategy<Value = Case> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), prop::bool::weighted(0.2));
     (case(), flags, weather()).prop_map(|(case, flags, weather)| {
         let (timestamps, keeps_back_off, counts_packets, handshake) = flags;
