@@ -41,7 +41,7 @@ class Wasm(FileLaw):
     >>> nw.Wasm("none", b"not a module")
     Traceback (most recent call last):
         ...
-    narrows.errors.Error: no WebAssembly module: it does not begin with \0asm
+    narrows.Error: no WebAssembly module: it does not begin with \0asm
     """
 
     kind = "wasm"

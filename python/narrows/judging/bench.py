@@ -389,11 +389,17 @@ def judge(
             "runs": len(runs),
             "of": wanted,
             "packets": packets,
-            "law_seconds": None if spent is None else round(spent.seconds, 3),
-            "calls": None if spent is None else spent.calls,
+            **_of_law(spent),
         },
     }
     return Judged(status, told)
+
+
+def _of_law(spent: Spent | None) -> dict[str, float | None]:
+    """Return what a law has spent in a process of its own, if it has one."""
+    if spent is None:
+        return {"law_seconds": None, "calls": None}
+    return {"law_seconds": round(spent.seconds, 3), "calls": spent.calls}
 
 
 def _chosen(count: int, key: str, only: str | None) -> list[Case]:
