@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -70,11 +69,6 @@ class Wasm(FileLaw):
     def __hash__(self) -> int:
         """Hash name and module."""
         return hash((self.name, self.module))
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the module."""
-        return hashlib.sha256(self.module).hexdigest()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Wasm:

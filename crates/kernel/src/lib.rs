@@ -30,4 +30,4 @@ pub use kernel_law::{KernelLaw, PREFIX};
 pub use load::{Installed, KernelError, Loaded, install, installed, load, uninstall};
 pub use ported::LAWS;
 #[cfg(feature = "bpf")]
-pub use steered::{Make, Steered, can_steer, steer};
+pub use steered::{Make, Steered, steer};

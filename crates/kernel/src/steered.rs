@@ -63,13 +63,6 @@ impl Drop for Steered {
     }
 }
 
-/// Whether a law can steer from this process: it decides at times of its own, and its window counts
-/// in recoveries, too.
-pub fn can_steer(law: &dyn Controller) -> bool {
-    let needs = law.needs();
-    needs.timer && needs.own_recovery
-}
-
 /// Brings a congestion control called `name` into the kernel, whose connections are steered by laws
 /// that `make` makes, on a thread that first calls `join`. Fails if the kernel refuses, or if the
 /// name is taken.
@@ -348,7 +341,7 @@ mod tests {
     fn a_law_hears_in_its_own_time_and_answers_when_something_is_new() {
         let told = Arc::default();
         let law = Doubling { rate: 100.0, wakes_at: Time::ZERO + AT_ONCE, told: Arc::clone(&told) };
-        assert!(can_steer(&law));
+        assert!(law.needs().timer && law.needs().own_recovery);
         let mut seat = Seat::new(Box::new(law), 1_000_000_000);
         assert_eq!(seat.new_answer(), Some([102_400, 1_000_000]), "100 packets a second");
         assert_eq!(seat.new_answer(), None);

@@ -96,30 +96,37 @@ impl<R: Recovery> Sender<R> {
         let rtt_is_fresh = self.measure_rtt(now, ack);
         self.timer.has_expired = false;
         if answer.packets > 0 {
-            let recovering = self.recovering();
-            if !recovering {
-                self.usage.grew(now);
-            }
-            self.congestion.acknowledged(&Ack {
-                now,
-                packets: if self.habits.counts_packets { answer.packets as f64 } else { 1.0 },
-                newest: answer.newest,
-                next: self.congestion.counters.sent,
-                rtt: self.rtt.estimate(),
-                rtt_is_fresh,
-                in_flight: self.in_flight() as f64,
-                window_limited: self.usage.was_full() && !self.recovery.regrowing(),
-                recovering,
-                marked: 0.0,
-                reply: Reply::Nothing,
-                rate: None,
-            });
+            let window_limited = self.usage.was_full() && !self.recovery.regrowing();
+            self.tell_law(now, answer, rtt_is_fresh, window_limited);
         }
         if self.is_idle() {
             self.timer.at = Time::NEVER;
         } else {
             self.restart_timer(now);
         }
+    }
+
+    /// Tells the law of packets that have arrived, of which nothing rare is to be said.
+    #[inline]
+    fn tell_law(&mut self, now: Time, answer: &Answer, rtt_is_fresh: bool, window_limited: bool) {
+        let recovering = self.recovering();
+        if !recovering {
+            self.usage.grew(now);
+        }
+        self.congestion.acknowledged(&Ack {
+            now,
+            packets: if self.habits.counts_packets { answer.packets as f64 } else { 1.0 },
+            newest: answer.newest,
+            next: self.congestion.counters.sent,
+            rtt: self.rtt.estimate(),
+            rtt_is_fresh,
+            in_flight: self.in_flight() as f64,
+            window_limited,
+            recovering,
+            marked: 0.0,
+            reply: Reply::Nothing,
+            rate: None,
+        });
     }
 
     /// Puts the next packet into `segment`, if it is a new one that may leave; `None` leaves it to
@@ -195,21 +202,7 @@ impl<R: Recovery> Sender<R> {
         self.echo = ack.stamp;
         let rtt_is_fresh = self.measure_rtt(now, ack);
         self.timer.has_expired = false;
-        self.usage.grew(now);
-        self.congestion.acknowledged(&Ack {
-            now,
-            packets: if self.habits.counts_packets { answer.packets as f64 } else { 1.0 },
-            newest: answer.newest,
-            next: self.congestion.counters.sent,
-            rtt: self.rtt.estimate(),
-            rtt_is_fresh,
-            in_flight: self.in_flight() as f64,
-            window_limited: self.uses_window(),
-            recovering: false,
-            marked: 0.0,
-            reply: Reply::Nothing,
-            rate: None,
-        });
+        self.tell_law(now, &answer, rtt_is_fresh, self.uses_window());
         if self.is_idle() {
             self.timer.at = Time::NEVER;
         } else {
