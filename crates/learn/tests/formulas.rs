@@ -1,13 +1,15 @@
 //! Laws written as expressions, beside the same laws in Rust.
 
+mod ran;
+
 use narrows_control::Ack;
 use narrows_control::registry::Birth;
 use narrows_learn::{Formula, FormulaLaw, Written};
-use narrows_scenario::{Checked, Own, OwnLaw, Results, Scenario, run};
+use narrows_scenario::OwnLaw;
 use narrows_signal::Reply;
 use narrows_units::Time;
 use proptest::prelude::*;
-use std::ops::ControlFlow;
+use ran::ran;
 use std::sync::{Arc, Mutex};
 
 fn reno() -> Written {
@@ -27,18 +29,6 @@ fn reno() -> Written {
     }
 }
 
-fn ran(cc: &str, law: Option<FormulaLaw>) -> Results {
-    let text = format!(
-        "duration = \"60s\"\ntcp = \"ns2\"\n[dumbbell]\nrate = \"20Mbps\"\nrtt = \"40ms\"\n\
-         buffer = \"30p\"\n[[flows]]\ncc = \"{cc}\"\ncount = 2\n"
-    );
-    let scenario = Scenario::from_toml(&text).expect("a scenario");
-    let laws = law.into_iter().map(|law| Arc::new(law) as _).collect();
-    let checked = Checked::with_own(scenario, &Own { laws, stacks: Vec::new() });
-    let checked = checked.unwrap_or_else(|error| panic!("{cc}: {error}"));
-    run(&checked, 1, None, |_| ControlFlow::Continue(())).expect("it runs")
-}
-
 fn law(written: &Written, said: &Arc<Mutex<Vec<String>>>) -> FormulaLaw {
     let said = Arc::clone(said);
     let complain = Arc::new(move |message| said.lock().expect("one thread").push(message));
@@ -50,7 +40,7 @@ fn law(written: &Written, said: &Arc<Mutex<Vec<String>>>) -> FormulaLaw {
 #[test]
 fn renos_law_is_renos() {
     let said = Arc::default();
-    let (ours, theirs) = (ran("mine", Some(law(&reno(), &said))), ran("sack", None));
+    let (ours, theirs) = (ran("mine", Some(law(&reno(), &said))), ran("sack", None::<FormulaLaw>));
     for (ours, theirs) in ours.flows.iter().zip(&theirs.flows) {
         assert_eq!(ours.summary.sender, theirs.summary.sender);
         assert!(ours.summary.sender.sent > 10_000);

@@ -1,8 +1,10 @@
 //! Laws as WebAssembly modules: the example beside the same law in Rust, and what misbehaves.
 
+mod ran;
+
 use narrows_learn::{Wasm, WasmLaw};
-use narrows_scenario::{Checked, Own, OwnLaw, Results, Scenario, run};
-use std::ops::ControlFlow;
+use narrows_scenario::OwnLaw;
+use ran::ran;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -27,25 +29,13 @@ fn law(bytes: &[u8], said: &Said) -> WasmLaw {
     WasmLaw::new("mine".to_owned(), wasm, complain)
 }
 
-fn ran(cc: &str, law: Option<WasmLaw>) -> Results {
-    let text = format!(
-        "duration = \"60s\"\ntcp = \"ns2\"\n[dumbbell]\nrate = \"20Mbps\"\nrtt = \"40ms\"\n\
-         buffer = \"30p\"\n[[flows]]\ncc = \"{cc}\"\ncount = 2\n"
-    );
-    let scenario = Scenario::from_toml(&text).expect("a scenario");
-    let laws = law.into_iter().map(|law| Arc::new(law) as _).collect();
-    let checked = Checked::with_own(scenario, &Own { laws, stacks: Vec::new() });
-    let checked = checked.unwrap_or_else(|error| panic!("{cc}: {error}"));
-    run(&checked, 1, None, |_| ControlFlow::Continue(())).expect("it runs")
-}
-
 /// Packet by packet the same; each of the two flows has memory of its own.
 #[test]
 fn the_example_is_reno() {
     let said = Said::default();
     let example = law(&example(), &said);
     assert!(!example.hears_marks());
-    let (ours, theirs) = (ran("mine", Some(example)), ran("sack", None));
+    let (ours, theirs) = (ran("mine", Some(example)), ran("sack", None::<WasmLaw>));
     for (ours, theirs) in ours.flows.iter().zip(&theirs.flows) {
         assert_eq!(ours.summary.sender, theirs.summary.sender);
         assert!(ours.summary.sender.sent > 10_000);
