@@ -16,6 +16,7 @@ fn why_not(need: Need) -> Option<&'static str> {
     match need {
         Need::RateSamples => None,
         Need::Marks => Some("a stack's controllers do not hear how many"),
+        Need::Echo => Some("QUIC counts marks"),
         Need::Timer => Some("a stack wakes no controller"),
         Need::Routers | Need::RoutersFromSyn => Some("QUIC carries no such header"),
         Need::MarkStops => Some("a stack decides by itself when it sends"),

@@ -143,6 +143,10 @@ pub struct Needs {
     /// Packets leave with these bits, and marks are counted one by one (RFC 9768). If they say not
     /// capable, neither happens.
     pub ecn: Ecn,
+    /// The receiver does not count marks but echoes them until it hears that they have been answered
+    /// (RFC 3168 §6.1), and every packet that an acknowledgement with the echo delivers is taken for
+    /// marked (`tcp_newly_delivered` in Linux's net/ipv4/tcp_input.c).
+    pub echoed: bool,
     /// Acknowledgements and losses come with samples of the delivery rate; needs selective
     /// acknowledgements.
     pub rate_samples: bool,
@@ -173,6 +177,7 @@ impl Needs {
     pub fn each(self) -> impl Iterator<Item = Need> {
         let Self {
             ecn,
+            echoed,
             rate_samples,
             timer,
             routers,
@@ -186,6 +191,7 @@ impl Needs {
         } = self;
         [
             (ecn.is_capable(), Need::Marks),
+            (echoed, Need::Echo),
             (rate_samples, Need::RateSamples),
             (timer, Need::Timer),
             (routers, Need::Routers),
@@ -203,6 +209,8 @@ impl Needs {
 pub enum Need {
     /// Marks that are counted one by one.
     Marks,
+    /// Marks that are echoed until they have been answered.
+    Echo,
     /// Samples of the delivery rate.
     RateSamples,
     /// A timer of the law's own.
@@ -222,6 +230,7 @@ impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Marks => "counts marks one by one",
+            Self::Echo => "hears an echo of marks",
             Self::RateSamples => "samples the delivery rate",
             Self::Timer => "has a timer of its own",
             Self::Routers => "asks routers",

@@ -223,6 +223,8 @@ const IDLE: &[(&str, &str, &str)] = &[
     ("cc = \"dctcp\"\necn = true", "ecn", "marks of its own kind"),
     ("cc = \"cubic:beta_ecn=0.85\"", "cc", "beta_ecn has no effect without marks"),
     ("cc = \"reno:mark_stops=true+quic\"\necn = true", "cc", "mark_stops is TCP's"),
+    ("cc = \"bbr2:ecn=true:echo=true+quic\"", "cc", "hears an echo of marks, and QUIC cannot"),
+    ("cc = \"bbr2:echo=true\"", "cc", "ecn=true"),
     ("cc = \"bbr\"\ntick = \"100ms\"", "tick", "needs exact RTTs"),
     ("cc = \"ba\"\ntick = \"100ms\"", "tick", "ba:delay=40ms"),
     ("cc = \"dctcp\"\necn_retransmit = true", "ecn_retransmit", "marks of its own"),

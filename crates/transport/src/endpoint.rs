@@ -148,12 +148,18 @@ impl Transport {
             (Self::Tcp(settings), Need::RoutersFromSyn) => settings.habits.handshake,
             (
                 Self::Tcp(_),
-                Need::Marks | Need::Timer | Need::Routers | Need::MarkStops | Need::Burst,
+                Need::Marks
+                | Need::Echo
+                | Need::Timer
+                | Need::Routers
+                | Need::MarkStops
+                | Need::Burst,
             ) => true,
             (Self::Etcp(_), Need::Timer) => true,
             (
                 Self::Etcp(_),
                 Need::Marks
+                | Need::Echo
                 | Need::RateSamples
                 | Need::Routers
                 | Need::RoutersFromSyn
@@ -164,7 +170,7 @@ impl Transport {
                 Self::Quic(_),
                 Need::Marks | Need::RateSamples | Need::Timer | Need::Routers | Need::Burst,
             ) => true,
-            (Self::Quic(_), Need::RoutersFromSyn | Need::MarkStops) => false,
+            (Self::Quic(_), Need::Echo | Need::RoutersFromSyn | Need::MarkStops) => false,
         }
     }
 

@@ -397,6 +397,46 @@ fn the_reduction_after_a_mark_begins_after_its_acknowledgement() {
     assert_eq!(windows, [11.0, 12.0, 12.0, 12.0, 13.0]);
 }
 
+/// A law that hears an echo of marks; its window is twenty packets more than were marked.
+struct HearsEcho(f64);
+
+impl Controller for HearsEcho {
+    fn on_ack(&mut self, ack: &Ack) {
+        self.0 += ack.marked;
+    }
+
+    fn on_loss(&mut self, _loss: &Loss) {}
+
+    fn on_timeout(&mut self, _timeout: &Timeout) {}
+
+    fn window(&self) -> f64 {
+        self.0
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { ecn: Ecn::Capable, echoed: true, ..Needs::default() }
+    }
+}
+
+/// `tcp_newly_delivered`: an acknowledgement with an echo delivers nothing but marked packets,
+/// whatever the receiver counted; the next packet that leaves tells it that they are answered, once
+/// in a window of data.
+#[test]
+fn all_that_an_acknowledgement_with_an_echo_delivers_is_marked() {
+    let mut sender = connected(Box::new(HearsEcho(20.0)), 1000);
+    leaving(&mut sender, at(100));
+    let heard = [(2, false, 2), (4, true, 2), (7, true, 2), (8, false, 2), (24, true, 3)];
+    let told = heard.map(|(number, ece, marked)| {
+        let header = Header::Ack(AckHeader { ece, marked, ..AckHeader::default() });
+        sender.on_ack(at(200 + number), &segment(number, 200 + number, 100, header));
+        let leaves = std::iter::from_fn(|| sender.poll_transmit(at(200 + number)));
+        let says = leaves.filter(|left| matches!(&left.header, Header::Data(it) if it.reduced));
+        let says = says.count();
+        (sender.controller().window(), says)
+    });
+    assert_eq!(told, [(20.0, 0), (22.0, 1), (25.0, 0), (25.0, 0), (41.0, 1)]);
+}
+
 /// A law with a window of ten packets and 100 packets per second; keeps what it was told.
 #[derive(Default)]
 struct Samples {

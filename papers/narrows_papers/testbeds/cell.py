@@ -60,8 +60,10 @@ class Cell:
         Its key.
     lab
         The file that it is of.
-    citation, kernel, sockets
-        Whose it is; the senders' kernel; how large windows may be, as told.
+    citation, file
+        Whose it is, and their file.
+    kernel, sockets
+        The senders' kernel; how large windows may be, as told.
     rate_mbps, rtt_ms
         The bottleneck's rate as its authors name it, and the base RTT.
     queue
@@ -79,6 +81,7 @@ class Cell:
     id: str
     lab: str
     citation: str
+    file: str
     kernel: str
     sockets: str
     rate_mbps: float
@@ -131,6 +134,7 @@ def _cell(given: Mapping[str, Any]) -> Cell:
         given["id"],
         given["lab"],
         given["source"]["citation"],
+        given["source"].get("file", ""),
         given["kernel"],
         given.get("sockets", ""),
         given["rate_mbps"],

@@ -1,7 +1,7 @@
 """A cell as a scenario: nothing here is chosen by what was measured.
 
-Not modelled: tbf's burst and whole bursts that a router drops (Gomez), a receiver's classic echo of
-marks for BBRv2 (NYU), a sender's tcp_wmem, and windows where nothing is said of sockets.
+Not modelled: tbf's burst and whole bursts that a router drops (Gomez), a sender's tcp_wmem, and
+windows where nothing is said of sockets.
 """
 
 from __future__ import annotations
@@ -50,6 +50,12 @@ PRAGUE = {
     "5.4.0-rc3-prague (2020-11-17)": f"{OLD_PRAGUE}:rtt_transition=500",
 }
 NEW_PRAGUE = "halves_once=false"
+# The authors' ecn_enable, and their ecn_max_rtt_us = 0: on any path.
+HEEDFUL_BBR2 = "bbr2:ecn=true:ecn_max_rtt=1000s"
+# A receiver tells of each mark only where BBR 2 is its own law with ecn_enable; without, "they will
+# do classic marking" (fatihsarpkaya/L4S-PAM2025, single_flow_experiments.ipynb), and files of the
+# former are named for it.
+TELLS_OF_EACH = "dctcp_receiver"
 # The fallback's reference queue as kernels before L4STeam/linux#38 took it: V0_LG and D0_LG of 20
 # bits, read with 24, are 2^0.5969 and 2^0.6854 µs.
 FALLBACK = "classic_fallback=true"
@@ -153,8 +159,7 @@ def _flow(cell: Cell, group: Group) -> dict[str, Any]:
     if group.law == "bbr3" and group.ecn:
         flow["cc"] = "bbr:ecn=true"
     if group.law == "bbr2" and group.ecn:
-        # The authors' ecn_max_rtt_us = 0: on any path.
-        flow["cc"] = "bbr2:ecn=true:ecn_max_rtt=1000s"
+        flow["cc"] = f"{HEEDFUL_BBR2}{_echo(cell)}"
     if group.law in ("cubic", "reno") and group.ecn:
         flow["ecn"] = True
     for told, buffer in BUFFERS.items():
@@ -167,6 +172,10 @@ def _flow(cell: Cell, group: Group) -> dict[str, Any]:
     if group.start_s:
         flow["start"] = f"{group.start_s:g}s"
     return flow
+
+
+def _echo(cell: Cell) -> str:
+    return "" if TELLS_OF_EACH in cell.file else ":echo=true"
 
 
 def _fallback(cell: Cell, group: Group) -> str:

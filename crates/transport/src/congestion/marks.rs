@@ -1,6 +1,7 @@
 //! What a sender knows of marks, if its law or its user asks for ECN (RFC 3168, RFC 9768; RFC 9000,
 //! §13.4.2).
 
+use crate::AckHeader;
 use narrows_signal::Ecn;
 
 /// What the user asks of ECN.
@@ -23,6 +24,7 @@ impl EcnOfUser {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EcnOfLaw {
     pub marks: Ecn,
+    pub echoed: bool,
     pub own_recovery: bool,
     pub stops: bool,
 }
@@ -36,6 +38,9 @@ pub(crate) struct Marks {
     pub on_retransmissions: bool,
     /// If true, the receiver echoes marks (RFC 3168); otherwise it counts them (RFC 9768).
     pub classic: bool,
+    /// What an acknowledgement with an echo delivers is taken for marked, instead of what the
+    /// receiver counts.
+    echoed: bool,
     /// The latest value seen of the receiver's counter.
     counted: u16,
     /// A mark or a loss of this transmission or a later one belongs to a new window of data.
@@ -60,6 +65,7 @@ impl Marks {
             leaves_as: if own { law.marks } else { Ecn::Capable },
             on_retransmissions: user.on_retransmissions,
             classic: !own,
+            echoed: law.echoed,
             counted: 0,
             answered_to: 0,
             own_recovery: law.own_recovery,
@@ -112,6 +118,24 @@ impl Marks {
     pub fn heard(&mut self, echo: bool) {
         self.stopped &= echo;
         self.goes_on &= echo;
+    }
+
+    /// Packets of which an acknowledgement that delivers `delivered` says that they were marked. An
+    /// echo is one mark, as far as a sender knows that answers it as of RFC 3168.
+    pub fn told(&mut self, ack: &AckHeader, delivered: u64) -> f64 {
+        self.heard(ack.ece);
+        let counted = self.newly(ack.marked);
+        match (self.classic, self.echoed) {
+            (true, _) => f64::from(u8::from(ack.ece)),
+            (false, true) => {
+                if ack.ece {
+                    delivered as f64
+                } else {
+                    0.0
+                }
+            }
+            (false, false) => counted,
+        }
     }
 
     /// Packets marked since the acknowledgement with the largest count so far. The count of an

@@ -124,6 +124,7 @@ impl Congestion {
         // In full: a new need does not compile until it is served here.
         let Needs {
             ecn,
+            echoed,
             rate_samples,
             timer,
             routers,
@@ -135,7 +136,7 @@ impl Congestion {
         } = law.needs();
         let asked = abilities.ecn.asked && !ignores_marks;
         let ecn_of_user = EcnOfUser { asked, ..abilities.ecn };
-        let ecn_of_law = EcnOfLaw { marks: ecn, own_recovery, stops: mark_stops };
+        let ecn_of_law = EcnOfLaw { marks: ecn, echoed, own_recovery, stops: mark_stops };
         Self {
             steer: Steer::of(&*law),
             law,

@@ -1,6 +1,6 @@
 //! What an acknowledgement says besides what has arrived: a window, marks, the round-trip time.
 
-use super::recovery::Recovery;
+use super::recovery::{Answer, Recovery};
 use super::sender::Sender;
 use crate::congestion::Marked;
 use crate::{AckHeader, Header, Outstanding, Segment};
@@ -36,21 +36,18 @@ impl<R: Recovery> Sender<R> {
 
     /// Tells the controller about packets that arrived with a mark; returns their number.
     #[inline]
-    pub(super) fn tell_marks(&mut self, now: Time, ack: &AckHeader, newest: u64) -> f64 {
-        if self.congestion.marks.is_none() { 0.0 } else { self.tell_of_marks(now, ack, newest) }
+    pub(super) fn tell_marks(&mut self, now: Time, ack: &AckHeader, answer: &Answer) -> f64 {
+        if self.congestion.marks.is_none() { 0.0 } else { self.tell_of_marks(now, ack, answer) }
     }
 
-    pub(super) fn tell_of_marks(&mut self, now: Time, ack: &AckHeader, newest: u64) -> f64 {
+    pub(super) fn tell_of_marks(&mut self, now: Time, ack: &AckHeader, answer: &Answer) -> f64 {
         let reduced = self.recovery.recovering() || self.recovery.repairing();
         let Some(marks) = &mut self.congestion.marks else { return 0.0 };
-        marks.heard(ack.ece);
-        let counted = marks.newly(ack.marked);
-        // An echo is one mark, as far as the sender knows.
-        let packets = if marks.classic { f64::from(u8::from(ack.ece)) } else { counted };
+        let packets = marks.told(ack, answer.packets);
         if packets > 0.0 {
             let next = self.congestion.counters.sent;
             let reduced_to = if reduced { u64::MAX } else { 0 };
-            let marked = Marked { now, packets, newest, next, reduced_to };
+            let marked = Marked { now, packets, newest: answer.newest, next, reduced_to };
             let answered = self.congestion.marked(&marked);
             if answered.backs_off {
                 self.rtt.back_off();

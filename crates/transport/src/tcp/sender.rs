@@ -192,7 +192,7 @@ impl<R: Recovery> Sender<R> {
             // Linux takes a sample from selective acknowledgements, too (`tcp_clean_rtx_queue`).
             self.take_rtt(now, sent, self.first());
         }
-        let marked = self.tell_marks(now, header, answer.newest);
+        let marked = self.tell_marks(now, header, &answer);
         let rate = prior_in_flight.and_then(|before| self.rate_sample(now, before));
         self.timer.has_expired &= !advances;
         if answer.packets > 0 {

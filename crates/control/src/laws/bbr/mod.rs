@@ -57,7 +57,7 @@ pub(super) const LAW: Entry = Entry {
     construct: |birth| {
         let params: Params = birth.settings()?;
         if params.r#as.unwrap_or(if birth.in_linux { As::Linux } else { As::Draft }) == As::Linux {
-            let ecn = params.ecn.then_some(bbr2::ECN_MAX_RTT);
+            let ecn = params.ecn.then_some(bbr2::Heeded::USUAL);
             return Ok(bbr2::recipe(Version::Three, ecn, birth));
         }
         let quantum =

@@ -89,7 +89,7 @@ impl BbrLinux {
     /// `update_ecn_alpha`, once in a round.
     pub(super) fn update_ecn_alpha(&mut self) {
         let reach = self.ecn.zip(self.min_rtt);
-        self.marks.eligible |= reach.is_some_and(|(most, rtt)| rtt <= most);
+        self.marks.eligible |= reach.is_some_and(|(heeded, rtt)| rtt <= heeded.reach);
         let marks = &mut self.marks;
         let delivered = self.delivered - marks.last_delivered;
         let is_wanted = marks.eligible || self.version == Version::Two && self.ecn.is_some();

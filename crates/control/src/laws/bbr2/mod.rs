@@ -57,8 +57,11 @@ pub(super) const LAW: Entry = Entry {
     settings: Params::list,
     construct: |birth| {
         let params: Params = birth.settings()?;
-        birth.given.counts_if("ecn_max_rtt", params.ecn, "ecn=true")?;
-        let ecn = params.ecn.then_some(params.ecn_max_rtt);
+        for name in ["ecn_max_rtt", "echo"] {
+            birth.given.counts_if(name, params.ecn, "ecn=true")?;
+        }
+        let heeded = Heeded { reach: params.ecn_max_rtt, echoed: params.echo };
+        let ecn = params.ecn.then_some(heeded);
         Ok(recipe(Version::Two, ecn, birth))
     },
 };
@@ -71,11 +74,29 @@ settings! {
         /// The longest min_rtt of a path on which marks are answered (`ecn_max_rtt_us`, where 0
         /// stands for any).
         ecn_max_rtt: Duration = ECN_MAX_RTT, above(0.0);
+        /// Whether the receiver echoes marks as of RFC 3168, as one does whose own law does not ask
+        /// for each (`tcp_ca_wants_ce_events`); all that such an acknowledgement delivers is taken
+        /// for marked.
+        echo: bool = false;
     }
 }
 
-/// Makes controllers of `version`, which answer marks on paths of at most `ecn`.
-pub(super) fn recipe(version: Version, ecn: Option<Duration>, birth: &Birth) -> Recipe {
+/// How marks are heeded.
+#[derive(Clone, Copy, Debug)]
+pub struct Heeded {
+    /// The longest min_rtt of a path on which they are answered.
+    pub reach: Duration,
+    /// The receiver echoes them (RFC 3168); it tells of each otherwise.
+    pub echoed: bool,
+}
+
+impl Heeded {
+    /// As BBR has it unless it is told otherwise.
+    pub(super) const USUAL: Self = Self { reach: ECN_MAX_RTT, echoed: false };
+}
+
+/// Makes controllers of `version`, which heed marks as `ecn` says.
+pub(super) fn recipe(version: Version, ecn: Option<Heeded>, birth: &Birth) -> Recipe {
     let (payload, initial_window) = (birth.payload(), birth.initial_window);
     let make = move |seed| BbrLinux::new(version, ecn, payload, initial_window, seed);
     Recipe::seeded(move |seed| Box::new(make(seed)))
@@ -91,7 +112,7 @@ pub enum Version {
 }
 
 /// `ecn_max_rtt_us`: marks count on paths of at most this.
-pub(super) const ECN_MAX_RTT: Duration = Duration::from_millis(5);
+const ECN_MAX_RTT: Duration = Duration::from_millis(5);
 /// GSO_LEGACY_MAX_SIZE: bytes of the burst that a path without delay has.
 const GSO_MAX_SIZE: f64 = 65_536.0;
 /// `tso_rtt_shift`: each so many seconds of min_rtt halve that (2⁹ µs).
@@ -162,8 +183,8 @@ impl Default for Probe {
 /// BBR's state. Names are Linux's; volumes are in packets, rates in packets per second.
 pub struct BbrLinux {
     version: Version,
-    /// The longest path on which marks are answered; `None` if none is.
-    ecn: Option<Duration>,
+    /// How marks are heeded; `None` if none is.
+    ecn: Option<Heeded>,
     /// Bytes of a packet without headers.
     payload: f64,
     random: Stream,
@@ -215,11 +236,11 @@ pub struct BbrLinux {
 }
 
 impl BbrLinux {
-    /// BBR of `version` for packets with `payload` bytes of data, whose marks count on paths of at
-    /// most `ecn`; starts with `initial_window` packets (`init`).
+    /// BBR of `version` for packets with `payload` bytes of data, which heeds marks as `ecn`
+    /// says; starts with `initial_window` packets (`init`).
     pub fn new(
         version: Version,
-        ecn: Option<Duration>,
+        ecn: Option<Heeded>,
         payload: f64,
         initial_window: f64,
         seed: u64,
@@ -562,6 +583,7 @@ impl Controller for BbrLinux {
     fn needs(&self) -> Needs {
         Needs {
             ecn: if self.ecn.is_some() { Ecn::Capable } else { Ecn::NotCapable },
+            echoed: self.ecn.is_some_and(|heeded| heeded.echoed),
             rate_samples: true,
             own_recovery: true,
             ignores_marks: self.ecn.is_none(),

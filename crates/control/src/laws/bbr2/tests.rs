@@ -48,7 +48,7 @@ impl Rounds {
     }
 
     fn with(version: Version, ecn: bool) -> Self {
-        let ecn = ecn.then_some(ECN_MAX_RTT);
+        let ecn = ecn.then_some(Heeded::USUAL);
         let bbr = BbrLinux::new(version, ecn, 1000.0, 10.0, 1);
         Self { bbr, now: Time::ZERO, delivered: 0.0, sent: 0 }
     }
