@@ -143,9 +143,9 @@ pub struct Needs {
     /// Packets leave with these bits, and marks are counted one by one (RFC 9768). If they say not
     /// capable, neither happens.
     pub ecn: Ecn,
-    /// The receiver does not count marks but echoes them until it hears that they have been answered
-    /// (RFC 3168 §6.1), and every packet that an acknowledgement with the echo delivers is taken for
-    /// marked (`tcp_newly_delivered` in Linux's net/ipv4/tcp_input.c).
+    /// The receiver does not count marks but echoes them until it hears that they have been
+    /// answered (RFC 3168 §6.1), and every packet that an acknowledgement with the echo delivers is
+    /// taken for marked (`tcp_newly_delivered` in Linux's net/ipv4/tcp_input.c).
     pub echoed: bool,
     /// Acknowledgements and losses come with samples of the delivery rate; needs selective
     /// acknowledgements.

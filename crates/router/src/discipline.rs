@@ -2,9 +2,9 @@
 
 use crate::departure::Departure;
 use crate::queues::{
-    AdvertisedRoom, Ba, BaSettings, Codel, CodelSettings, DualPi2, DualPi2Settings, Fq, FqCodel,
-    FqCodelSettings, FqSettings, Gwa, GwaSettings, Pie, PieSettings, Red, RedSettings, RoundRobin,
-    Xcp, XcpSettings,
+    AdvertisedRoom, Ba, BaSettings, CnqCodelAf, CnqCodelAfSettings, Codel, CodelSettings, DualPi2,
+    DualPi2Settings, Fq, FqCodel, FqCodelSettings, FqSettings, Gwa, GwaSettings, Pie, PieSettings,
+    Red, RedSettings, RoundRobin, Xcp, XcpSettings,
 };
 use crate::{Backlog, Drops, Fifo, Packet, Room, Verdict};
 use narrows_signal::Request;
@@ -33,6 +33,8 @@ pub enum Discipline {
     Fq(FqSettings),
     /// FQ-CoDel.
     FqCodel(FqCodelSettings),
+    /// CNQ-CoDel-AF.
+    CnqCodelAf(CnqCodelAfSettings),
     /// DualPI2.
     DualPi2(DualPi2Settings),
     /// XCP's router.
@@ -93,7 +95,7 @@ impl Discipline {
     /// True if it marks packets that can be marked.
     pub fn marks(self) -> bool {
         match self {
-            Self::MarkFrom(_) | Self::DualPi2(_) => true,
+            Self::MarkFrom(_) | Self::DualPi2(_) | Self::CnqCodelAf(_) => true,
             Self::Red(settings) => settings.options.ecn,
             Self::Pie(settings) => settings.ecn,
             Self::Codel(settings) => settings.options.marks(),
@@ -125,6 +127,10 @@ impl Discipline {
             Self::Fq(settings) => Departure(OnDeparture::Fq(Fq::new(settings, perturbation))),
             Self::FqCodel(settings) => {
                 Departure(OnDeparture::FqCodel(FqCodel::new(settings, perturbation)))
+            }
+            Self::CnqCodelAf(settings) => {
+                let queue = CnqCodelAf::new(settings, perturbation, stream);
+                Departure(OnDeparture::CnqCodelAf(queue))
             }
             Self::DualPi2(settings) => {
                 Departure(OnDeparture::DualPi2(DualPi2::new(settings, stream)))
@@ -197,6 +203,7 @@ impl OnArrival {
             }
             Self::MarkFrom(_) => Verdict::Admit,
             Self::Red(red) => {
+                red.catch_up(now, fifo.busy_until());
                 let waiting = fifo.waiting(now);
                 red.judge(waiting, now.since(fifo.busy_until()), packet.bytes(), ecn, stream)
             }
@@ -230,6 +237,8 @@ pub enum OnDeparture<P> {
     Fq(Fq<P>),
     /// FQ-CoDel.
     FqCodel(FqCodel<P>),
+    /// CNQ-CoDel-AF.
+    CnqCodelAf(CnqCodelAf<P>),
     /// DualPI2.
     DualPi2(DualPi2<P>),
     /// XCP.
@@ -245,6 +254,7 @@ macro_rules! dispatch {
             Self::Codel($queue) => $call,
             Self::Fq($queue) => $call,
             Self::FqCodel($queue) => $call,
+            Self::CnqCodelAf($queue) => $call,
             Self::DualPi2($queue) => $call,
             Self::Xcp($queue) => $call,
         }

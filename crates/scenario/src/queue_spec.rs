@@ -42,7 +42,7 @@ mod tests {
         let error = |text: &str| QueueSpec::parse(text).err().unwrap();
         assert!(
             error("codle").starts_with(
-                "unknown queue \"codle\"; did you mean \"codel\"? known: ba, codel, drop-tail, "
+                "unknown queue \"codle\"; did you mean \"codel\"? known: ba, cnq-codel-af, "
             ),
             "{}",
             error("codle")

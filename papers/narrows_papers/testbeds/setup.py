@@ -14,7 +14,8 @@ from narrows_papers.bench import Bench
 from narrows_papers.testbeds.cell import Cell, Group
 
 # htb, tbf and bfifo count the 14 bytes of an Ethernet header; a packet here has 1500 bytes.
-FRAME = 1500 / 1514
+FRAME_BYTES = 1514
+FRAME = 1500 / FRAME_BYTES
 # BBR's version 3 is `bbr` here.
 LAWS = {
     "cubic": "cubic",
@@ -36,6 +37,8 @@ QUEUES = {
     "fq-codel-l4s": "fq-codel:ce_threshold=1ms:ce_selector=ect1",
     "fq-threshold": "fq",
     "pie": "pie",
+    "cnq_codel_af": "cnq-codel-af",
+    "red-adaptive": "red:adaptive=true:p_max=0.02:mark_above=true",
     "dualpi2": "dualpi2:step=1ms:range=0s:min_qlen_step=2",
 }
 # Prague by its senders' kernel, as the defaults of net/ipv4/tcp_prague.c have it: August 2020
@@ -142,6 +145,8 @@ def _queue(cell: Cell) -> str:
         settings = {"target": target, "update": cell.queue.get("update_ms")}
     elif kind == "dualpi2":
         settings = {"target": threshold}
+    elif kind == "red-adaptive":
+        queue = f"{queue}{_red(cell.queue['buffer_bytes'])}"
     elif kind in ("fq-threshold", "fifo-threshold"):
         settings = {"ce_threshold": threshold}
         queue = f"{queue}:flow_limit={cell.queue['buffer_packets']}"
@@ -149,6 +154,18 @@ def _queue(cell: Cell) -> str:
     if kind in ("codel", "fq-codel", "pie"):
         given += f":ecn={str(bool(cell.queue.get('ecn', True))).lower()}"
     return f"{queue}{given}"
+
+
+def _red(limit: int) -> str:
+    # tc's defaults for a limit (q_red.c), and for avpkt 1000 (tc_red_eval_ewma), which both
+    # laboratories have (heistp/l4s-tests, l4s.batch).
+    most = limit / 4
+    least = most / 3
+    burst = (2 * least + most) // 3000
+    room = burst + 1 - least / 1000
+    weights = (2.0**-log for log in range(1, 32))
+    weight = next(each for each in weights if room <= (1 - (1 - each) ** burst) / each)
+    return f":min={least / FRAME_BYTES:.6g}:max={most / FRAME_BYTES:.6g}:weight={weight}"
 
 
 def _flow(cell: Cell, group: Group) -> dict[str, Any]:

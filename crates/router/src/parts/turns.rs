@@ -1,6 +1,7 @@
 //! Flows by hash, in turns by bytes, new ones first (RFC 8290 §4.1 and §4.2; Linux's `sch_fq.c`
 //! does the same).
 
+use super::hash::place;
 use crate::Packet;
 use std::collections::VecDeque;
 
@@ -32,10 +33,9 @@ impl<Q: Default> Turns<Q> {
 }
 
 impl<Q> Turns<Q> {
-    /// Which queue is that of `flow`, by Fibonacci hashing: the top bits of a product with 2⁶⁴/φ.
+    /// Which queue is that of `flow`.
     pub fn place(&self, flow: u32) -> usize {
-        let mixed = (u64::from(flow) ^ self.perturbation).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        (((mixed >> 32) * self.queues.len() as u64) >> 32) as usize
+        place(flow, self.perturbation, self.queues.len())
     }
 
     /// The queue at `place`.

@@ -1,6 +1,7 @@
 //! The queues, one file each.
 
 mod ba;
+mod cnq_codel_af;
 mod codel;
 mod drop_tail;
 mod dual_pi2;
@@ -13,6 +14,7 @@ mod round_robin;
 mod xcp;
 
 pub use ba::{Ba, BaSettings};
+pub use cnq_codel_af::{CnqCodelAf, CnqCodelAfSettings};
 pub use codel::{Codel, CodelOptions, CodelSettings, CodelState};
 pub use dual_pi2::{DualPi2, DualPi2Options, DualPi2Settings};
 pub use fq::{Fq, FqSettings};
@@ -28,6 +30,7 @@ use crate::entry::Entry;
 /// Every queue, by name.
 pub(crate) static ALL: &[Entry] = &[
     ba::QUEUE,
+    cnq_codel_af::QUEUE,
     codel::QUEUE,
     drop_tail::QUEUE,
     dual_pi2::QUEUE,

@@ -8,6 +8,7 @@
 //! | §4 | p_a = p_b/(1 − count·p_b) | [`Red::spread`] |
 //! | §4, bytes | p_b ← p_b · size/mean size | [`Red::probability`] |
 //! | Floyd, "gentle", 2000 | from p_max at max to 1 at 2·max | [`Red::probability`] |
+//! | Floyd, Gummadi, Shenker, "Adaptive RED", 2001, as Linux has it (`red_adaptative_algo`, include/net/red.h) | every half second, above min + 0.6(max − min): p_max ← p_max + min(0.01, p_max/4) up to 0.5; below min + 0.4(max − min): p_max ← 0.9·p_max down to 0.01 | [`Red::adapt`] |
 //!
 //! `q` does not count the packet in transmission, and a queue of one packet or none is never cut;
 //! both are as in ns-2, whose red.cc was read. With `wait`, the default there, 1/p_b packets pass
@@ -18,7 +19,7 @@ use crate::entry::{Entry, Placement};
 use crate::{Backlog, Discipline, Verdict};
 use narrows_settings::{SettingError, Settings, settings};
 use narrows_signal::Ecn;
-use narrows_units::{Duration, Probability, Stream};
+use narrows_units::{Duration, Probability, Stream, Time};
 
 settings! {
     /// RED's settings as a user gives them.
@@ -31,6 +32,9 @@ settings! {
         weight: Probability = Probability::clamped(0.002), above(0.0);
         /// Probability of a drop or mark at the upper threshold (ratio).
         p_max: Probability = Probability::clamped(0.1), above(0.0);
+        /// Whether p_max moves, between 1 and 50 %, so that the average stays half-way between the
+        /// thresholds.
+        adaptive: bool = false;
         /// Whether the probability keeps rising to 1 above the upper threshold; if not, every
         /// packet is dropped there.
         gentle: bool = false;
@@ -94,6 +98,11 @@ impl RedOptions {
     }
 }
 
+/// How often p_max moves, and between which values it does (`MAX_P_MIN`, `MAX_P_MAX`).
+const ADAPTS_EVERY: Duration = Duration::from_millis(500);
+const P_MAX_LEAST: f64 = 0.01;
+const P_MAX_MOST: f64 = 0.5;
+
 /// RED at work.
 #[derive(Clone, Debug)]
 pub struct Red {
@@ -101,6 +110,9 @@ pub struct Red {
     /// Seconds to send a mean packet.
     service: f64,
     average: f64,
+    p_max: f64,
+    /// When p_max moves next, if it does.
+    adapts_at: Time,
     /// Packets since the last drop or mark, or −1 below the lower threshold.
     count: f64,
 }
@@ -112,6 +124,8 @@ impl Red {
             settings,
             service: settings.mean_packet / bytes_per_second,
             average: 0.0,
+            p_max: settings.options.p_max.value(),
+            adapts_at: Time::ZERO + ADAPTS_EVERY,
             count: -1.0,
         }
     }
@@ -119,12 +133,32 @@ impl Red {
     /// It has these settings from now on; what it has averaged stays.
     pub fn retune(&mut self, settings: RedSettings) {
         self.service *= settings.mean_packet / self.settings.mean_packet;
+        self.p_max = settings.options.p_max.value();
         self.settings = settings;
     }
 
     /// The transmitter has `bytes_per_second` from now on.
     pub fn follow(&mut self, bytes_per_second: f64) {
         self.service = self.settings.mean_packet / bytes_per_second;
+    }
+
+    /// p_max moves as often as it has to up to `now`; the transmitter is busy until `busy_until`.
+    pub fn catch_up(&mut self, now: Time, busy_until: Time) {
+        while self.settings.options.adaptive && self.adapts_at <= now {
+            let idle = self.adapts_at.since(busy_until);
+            self.adapt(self.average * self.left_after(idle));
+            self.adapts_at += ADAPTS_EVERY;
+        }
+    }
+
+    fn adapt(&mut self, average: f64) {
+        let RedSettings { min, max, .. } = self.settings;
+        let part = (average - min) / (max - min);
+        if part > 0.6 && self.p_max <= P_MAX_MOST {
+            self.p_max += P_MAX_LEAST.min(self.p_max / 4.0);
+        } else if part < 0.4 && self.p_max >= P_MAX_LEAST {
+            self.p_max *= 0.9;
+        }
     }
 
     /// A packet of `bytes` arrives. `waiting` is the queue before it, not counting the packet in
@@ -164,15 +198,21 @@ impl Red {
     fn average(&mut self, queue: f64, idle: Duration) {
         let weight = self.settings.options.weight.value();
         if idle > Duration::ZERO {
-            self.average *= libm::pow(1.0 - weight, idle.seconds() / self.service);
+            self.average *= self.left_after(idle);
         }
         self.average += weight * (queue - self.average);
+    }
+
+    /// The share of the average that is left after the transmitter has been idle for `idle`.
+    fn left_after(&self, idle: Duration) -> f64 {
+        let weight = self.settings.options.weight.value();
+        libm::pow(1.0 - weight, idle.seconds() / self.service)
     }
 
     /// p_b of a packet of `bytes`.
     fn probability(&self, bytes: u32) -> f64 {
         let RedSettings { min, max, options, .. } = self.settings;
-        let p_max = options.p_max.value();
+        let p_max = self.p_max;
         let p = if self.average < max {
             p_max * (self.average - min) / (max - min)
         } else if options.gentle {
@@ -292,6 +332,38 @@ mod tests {
                 "{found} packets between drops, {gap} expected (wait: {wait})"
             );
         }
+    }
+
+    /// From 0.02 on: a quarter of itself is added up to 0.04, then 0.01; a tenth is taken away.
+    #[test]
+    fn p_max_follows_the_average() {
+        let moved = |average, times: u64| {
+            let mut red = queue(classic(|red| {
+                (red.adaptive, red.p_max) = (true, Probability::clamped(0.02));
+            }));
+            red.average = average;
+            let now = Time::ZERO + ADAPTS_EVERY * times;
+            red.catch_up(now, now);
+            red.p_max
+        };
+        let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-12, "{found}");
+        // 5 + 0.6·(15 − 5) = 11, and 5 + 0.4·(15 − 5) = 9.
+        near(moved(11.5, 1), 0.025);
+        near(moved(11.5, 5), 0.02 * 1.25_f64.powi(4) + 0.01);
+        near(moved(10.0, 5), 0.02);
+        near(moved(8.5, 3), 0.02 * 0.9_f64.powi(3));
+        assert!((0.5..0.51).contains(&moved(14.0, 1000)));
+        assert!((0.009..0.01).contains(&moved(6.0, 1000)));
+    }
+
+    /// The line has been idle for the time of 250 packets when p_max moves: nothing is left of the
+    /// average there.
+    #[test]
+    fn an_idle_line_counts_as_a_short_queue() {
+        let mut red = queue(classic(|red| red.adaptive = true));
+        red.average = 14.0;
+        red.catch_up(Time::ZERO + ADAPTS_EVERY, Time::ZERO + Duration::from_millis(250));
+        assert_eq!((red.p_max, red.average), (0.1 * 0.9, 14.0));
     }
 
     #[test]
