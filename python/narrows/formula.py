@@ -89,7 +89,7 @@ class Formula(FileLaw):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what was written."""
-        return _made, (self.name, self.written)
+        return _made, (self.name, self.written), {"path": self.path}
 
     def __eq__(self, other: object) -> bool:
         """Return whether the same was written under the same name."""
@@ -124,7 +124,9 @@ class Formula(FileLaw):
             given = tomllib.loads(read_text(Path(path), LARGEST))
         except (OSError, ValueError) as error:
             raise Error(f"{path}: {error}") from None
-        return cls.of(str(path).removesuffix(".toml"), given, str(path))
+        law = cls.of(str(path).removesuffix(".toml"), given, str(path))
+        law.path = str(path)
+        return law
 
     @classmethod
     def of(cls, name: str, given: Mapping[str, Any], place: str) -> Formula:

@@ -27,16 +27,19 @@ class FileLaw:
     ----------
     kind
         What it is.
+    path
+        The file that it was read from, which scenarios name then; None if it was not.
     """
 
     kind: ClassVar[str]
+    path: str | None = None
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     @property
     def __name__(self) -> str:
-        return f"{self.kind}:{self.name}"
+        return f"{self.kind}:{self.path or self.name}"
 
     def __call__(self, initial_window: float) -> Any:
         """Make nothing: its controllers are not Python's.
@@ -82,6 +85,28 @@ def parts_of(mixture: str) -> list[str]:
         rest = rest[end:].lstrip().removeprefix("/")
 
 
+def file_of(cc: str) -> str | None:
+    """Return the path that a flow's ``cc`` names.
+
+    Parameters
+    ----------
+    cc
+        The law.
+
+    Returns
+    -------
+    str or None
+        None if it names no file.
+
+    Examples
+    --------
+    >>> file_of("policy:out/ppo.npz"), file_of("cubic")
+    ('out/ppo.npz', None)
+    """
+    match = _FILE.fullmatch(cc)
+    return match[2] if match else None
+
+
 def is_file(cc: str) -> bool:
     """Return whether a flow's ``cc`` names a file.
 
@@ -100,7 +125,7 @@ def is_file(cc: str) -> bool:
     >>> is_file("policy:ppo.npz"), is_file("cubic")
     (True, False)
     """
-    return _FILE.fullmatch(cc) is not None
+    return file_of(cc) is not None
 
 
 def law_of_file(cc: str) -> FileLaw | None:

@@ -14,7 +14,8 @@ from typing import Any
 
 from narrows import _core
 from narrows.errors import Error
-from narrows.files import MADE, read_text
+from narrows.files import MADE, digest, read_text
+from narrows.law_files import file_of
 from narrows.metrics import numbers_of_runs
 from narrows.scenario import Scenario
 
@@ -88,6 +89,8 @@ class Made:
         The system and the kind of processor.
     files
         The SHA-256 of each file that was written, by name.
+    laws
+        The SHA-256 of each file that a flow's ``cc`` names, by its path.
     """
 
     kind: str
@@ -99,10 +102,19 @@ class Made:
     engine: str = field(default_factory=_core.engine)
     host: str = field(default_factory=lambda: f"{platform.system()} on {platform.machine()}")
     files: dict[str, str] = field(default_factory=dict)
+    laws: dict[str, str] = field(default_factory=dict)
 
     def to_json(self, files: dict[str, str]) -> str:
         """Return it as the contents of ``made.json`` beside these files."""
-        return json.dumps(asdict(self) | {"files": files}, indent=1, ensure_ascii=False) + "\n"
+        told = asdict(self) | {"files": files, "laws": self.laws_now()}
+        return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+
+    def laws_now(self) -> dict[str, str]:
+        """Return the SHA-256 of each file that a flow's ``cc`` names, as it is now, by its path."""
+        told = [] if self.kind == "why" else [Scenario.from_toml(text) for _, text in self.cases]
+        found = {file_of(cc) for scenario in told for cc in scenario.core.laws}
+        paths = sorted(path for path in found if path is not None)
+        return {path: digest(Path(path)) for path in paths if Path(path).is_file()}
 
     @classmethod
     def load(cls, folder: Path) -> Made:
@@ -155,10 +167,12 @@ class Made:
                 raise ValueError(f"until: {given['until']} is not a criterion")
             until = (float(within), metric, int(most_seeds))
         told = {name: given[name] for name in ("kind", "seeds", "command", "version", "engine")}
-        files, host = given.get("files", {}), given.get("host", "")
-        if not isinstance(files, dict):
-            raise ValueError(f"files: {str(files)[:60]!r} is not what narrows writes")
-        return cls(cases=cases, until=until, files=files, host=host, **told)
+        files, laws = given.get("files", {}), given.get("laws", {})
+        for name, digests in (("files", files), ("laws", laws)):
+            if not isinstance(digests, dict):
+                raise ValueError(f"{name}: {str(digests)[:60]!r} is not what narrows writes")
+        host = given.get("host", "")
+        return cls(cases=cases, until=until, files=files, laws=laws, host=host, **told)
 
     @property
     def line(self) -> str:

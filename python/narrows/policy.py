@@ -99,7 +99,7 @@ class Policy(FileLaw):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what it was made of."""
         given = (self.preset, self.layers, self.activation, self.normaliser, self.name)
-        return Policy, given
+        return Policy, given, {"path": self.path}
 
     def __eq__(self, other: object) -> bool:
         """Return whether it is the same net under the same name."""
@@ -183,13 +183,15 @@ class Policy(FileLaw):
             normaliser = (found["mean"], found["spread"]) if "mean" in found else None
             preset, activation = str(found["preset"]), str(found["activation"])
             name = str(path).removesuffix(".npz")
-            return cls(preset, layers, activation, normaliser, name)
+            policy = cls(preset, layers, activation, normaliser, name)
         except KeyError as error:
             raise Error(f"{path}: not a policy: there is no {error}") from None
         except Error as error:
             raise Error(f"{path}: {error}") from None
         except (AttributeError, ValueError, TypeError, EOFError, BadZipFile):
             raise Error(f"{path}: not a policy; write one with Policy.save") from None
+        policy.path = str(path)
+        return policy
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it, whole or not at all.

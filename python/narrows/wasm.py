@@ -58,7 +58,7 @@ class Wasm(FileLaw):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the module."""
-        return Wasm, (self.name, self.module)
+        return Wasm, (self.name, self.module), {"path": self.path}
 
     def __eq__(self, other: object) -> bool:
         """Return whether it is the same module under the same name."""
@@ -97,6 +97,8 @@ class Wasm(FileLaw):
         if len(module) > LARGEST:
             raise Error(f"{path}: more than {LARGEST} bytes; a law has at most that")
         try:
-            return cls(str(path).removesuffix(".wasm"), module)
+            law = cls(str(path).removesuffix(".wasm"), module)
         except Error as error:
             raise Error(f"{path}: {error}") from None
+        law.path = str(path)
+        return law

@@ -549,6 +549,29 @@ def test_a_module_is_a_flows_cc(narrows: Run, module: Path, tmp_path: Path) -> N
     assert "a wasm is a file whose name ends in .wasm, without settings" in done.stderr
 
 
+def test_a_scenario_names_the_file_that_its_law_was_read_from(module: Path) -> None:
+    law = nw.Wasm.load(module)
+    scenario = nw.dumbbell("10Mbps", "40ms", "20p", flows=[{"cc": law}], duration="2s")
+    read = nw.Scenario.from_toml(scenario.to_toml())
+    assert read.fields["flows"][0]["cc"] == f"wasm:{module}"
+    one, other = nw.run(scenario), nw.run(read)
+    assert one.flows.equals(other.flows) and one.flows["cc"].to_list() == [f"wasm:{module}"]
+    assert pickle.loads(pickle.dumps(law)).__name__ == law.__name__
+
+
+def test_a_folder_whose_law_has_changed_says_so(narrows: Run, tmp_path: Path) -> None:
+    law = tmp_path / "law.toml"
+    law.write_text('state = { window = 10 }\non_ack = ["window = 20"]')
+    words = ["compare", "--rate", "10Mbps", "--rtt", "40ms", "--buffer", "20p", "-t", "2s"]
+    assert narrows(*words, "--cc", "formula:law.toml", "-o", "out").returncode == 0
+    again = narrows("again", "out")
+    assert again.returncode == 0 and "another law" not in again.stderr, again.stderr
+    law.write_text('state = { window = 10 }\non_ack = ["window = 30"]')
+    again = narrows("again", "out")
+    assert again.returncode == 1
+    assert "law.toml is another law than it was made with" in again.stderr, again.stderr
+
+
 def test_the_way_out_of_a_trusted_law_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "law.py").write_text(ATTACK.format(does="        raise SystemExit(0)"))
     law = str(tmp_path / "law.py")

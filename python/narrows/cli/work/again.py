@@ -41,6 +41,9 @@ def again(folder: Path, output: Output | None) -> bool:
                 f"{_core.engine()}; results may differ"
             ]
         )
+    laws = made.laws_now()
+    changed = [path for path, digest in made.laws.items() if laws.get(path, digest) != digest]
+    warn([f"{folder}/{MADE}: {path} is another law than it was made with" for path in changed])
     if output:
         _make(made, output)
         differing = _differing(folder, output.path)
