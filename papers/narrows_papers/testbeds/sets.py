@@ -20,6 +20,10 @@ from narrows_papers.testbeds.judge import biases, legend, scatter, within, withi
 from narrows_papers.testbeds.setup import why_not
 from narrows_papers.testbeds.shared import cells_of, shared_set
 
+# Numbers that are judged by a factor, with their verbs, and what axes say of all numbers.
+FACTORS = {"loss": "loss is", "drops_per_halving": "drops per halving are"}
+LABELS = {"jfi": "Jain's index", "loss": "loss", "drops_per_halving": "drops per halving"}
+
 
 @experiment("testbeds/ware-bbr1", "BBRv1 beside CUBIC or Reno, 1 to 64 BDP, 1 to 32 flows")
 def ware_bbr1(bench: Bench) -> Finding:
@@ -45,9 +49,11 @@ def scherrer(bench: Bench) -> Finding:
     return _numbers(bench, cells_of("nyu-scherrer"), seeds=3)
 
 
-@experiment("testbeds/many", "10 to 50 flows of one law, 100 Mbps, RTTs of 20 to 200 ms")
+@experiment(
+    "testbeds/many", "10 to 500 flows of one law, 100 Mbps and 1 Gbps, RTTs of 20 to 200 ms"
+)
 def many(bench: Bench) -> Finding:
-    """Predict the edge of Parasrampuria and others (after Philip and others, IMC 2021)."""
+    """Predict cells of Parasrampuria and others (after Philip and others, IMC 2021)."""
     both = cells_of("nyu-many-cloudlab") + cells_of("nyu-many-fabric")
     return _numbers(bench, both, seeds=1)
 
@@ -117,21 +123,19 @@ def _furthest(cells_of: pl.DataFrame) -> str:
 
 
 def _numbers(bench: Bench, all_cells: Sequence[Cell], seeds: int) -> Finding:
-    """Judge Jain's index and loss."""
+    """Judge Jain's index, loss and drops per halving."""
     chosen, note = _left_out(all_cells)
     result = run(bench, chosen, seeds)
     table = _told(chosen, result, bench.scale)
     claims: list[Claim] = []
     for (lab,), part in sorted(table.group_by("lab")):
-        # A loss of nothing has no factor.
-        losses = part.filter((pl.col("number") == "loss") & (pl.col("kernel") > 0))
         indices = part.filter(pl.col("number") == "jfi")
-        if losses.height:
-            ratios = (losses["narrows"] / losses["kernel"]).to_numpy()
-            held = int(((ratios <= LOSS) & (ratios >= 1 / LOSS)).sum())
-            found = f"{held} of {len(ratios)}, median ratio {float(np.median(ratios)):.2f}"
-            text = f"{lab}: cells whose loss is within a factor of {LOSS:g}"
-            claims.append(stated(text, "80 % (ours)", found, held >= 0.8 * len(ratios)))
+        claims += [
+            _factor(lab, words, of_name)
+            for name, words in FACTORS.items()
+            # A loss of nothing has no factor.
+            if (of_name := part.filter((pl.col("number") == name) & (pl.col("kernel") > 0))).height
+        ]
         if indices.height:
             off = np.abs((indices["narrows"] - indices["kernel"]).to_numpy())
             median, most = float(np.median(off)), float(off.max())
@@ -141,8 +145,17 @@ def _numbers(bench: Bench, all_cells: Sequence[Cell], seeds: int) -> Finding:
     return Finding(claims, {"numbers": table}, _draw_numbers(table), note)
 
 
+def _factor(lab: object, words: str, part: pl.DataFrame) -> Claim:
+    """Return whether enough numbers are within a factor of those that were measured."""
+    ratios = (part["narrows"] / part["kernel"]).to_numpy()
+    held = int(((ratios <= LOSS) & (ratios >= 1 / LOSS)).sum())
+    found = f"{held} of {len(ratios)}, median ratio {float(np.median(ratios)):.2f}"
+    text = f"{lab}: cells whose {words} within a factor of {LOSS:g}"
+    return stated(text, "80 % (ours)", found, held >= 0.8 * len(ratios))
+
+
 def _told(chosen: Sequence[Cell], result: Sweep, scale: float) -> pl.DataFrame:
-    """Return Jain's index and loss of each cell, measured and predicted."""
+    """Return Jain's index, loss and drops per halving of each cell, measured and predicted."""
     flows = result.flows
     links = result.links.filter(pl.col("link") == 0)
     rows = []
@@ -160,9 +173,10 @@ def _told(chosen: Sequence[Cell], result: Sweep, scale: float) -> pl.DataFrame:
                 seconds = scale * (cell.duration_s - cell.warmup_s)
                 again = _total(of_cell, "retransmitted") * 1500 * 8 / seconds
                 found = again / _total(of_cell, "goodput")
-            elif name == "loss":
+            elif name in FACTORS:
                 link = links.filter(pl.col("cell") == cell.id)
-                found = _total(link, "drops") / _total(link, "arrivals")
+                of_all = (link, "arrivals") if name == "loss" else (of_cell, "epochs")
+                found = _total(link, "drops") / _total(*of_all)
             else:
                 continue
             rows.append((cell.id, cell.lab, cell.laws, name, measured.mean, found))
@@ -180,9 +194,8 @@ def _jain(goodputs: np.ndarray) -> float:
 
 def _draw_numbers(table: pl.DataFrame) -> Figure:
     """Draw predicted over measured numbers, a panel each."""
-    names = [name for name in ("jfi", "loss") if (table["number"] == name).any()]
+    names = [name for name in LABELS if (table["number"] == name).any()]
     figure, axes = panels(1, len(names))
-    labels = {"jfi": "Jain's index", "loss": "loss"}
     # The same law has one colour in all panels.
     colours = {laws: f"C{place}" for place, laws in enumerate(sorted(table["laws"].unique()))}
     for ax, name in zip(axes[0], names, strict=True):
@@ -194,8 +207,8 @@ def _draw_numbers(table: pl.DataFrame) -> Figure:
         both = np.concatenate([of_name["kernel"].to_numpy(), of_name["narrows"].to_numpy()])
         low, high = float(both.min()), float(both.max())
         ax.plot([low, high], [low, high], color="grey", lw=0.8)
-        if name == "loss":
+        if name in FACTORS:
             ax.set(xscale="log", yscale="log")
-        ax.set(xlabel=f"{labels[name]} in the testbed", ylabel=f"{labels[name]} in narrows")
+        ax.set(xlabel=f"{LABELS[name]} in the testbed", ylabel=f"{LABELS[name]} in narrows")
     legend(axes[0][-1])
     return figure

@@ -70,8 +70,8 @@ BUFFERS = {"4096 1000000 200000000": 200_000_000, "64 MB": 67_108_864, "default"
 # Runs of three hours are shortened. Of these the first tenth is not measured: a start would weigh
 # nine times as much as it does there.
 LONGEST_S, START = 1200.0, 0.1
-# What is run of a cell, in Mbit.
-MOST_MBIT = 200_000
+# What is run of a cell, in Mbit: 20 minutes of 1 Gbps.
+MOST_MBIT = 1_200_000
 
 
 def why_not(cell: Cell) -> str:
@@ -91,7 +91,7 @@ def why_not(cell: Cell) -> str:
     if kind not in QUEUES:
         return f"there is no queue {kind}"
     if cell.rate_mbps * min(cell.duration_s, LONGEST_S) > MOST_MBIT:
-        return "they would take more than 25 GB each"
+        return f"they would take more than {MOST_MBIT // 8000} GB each"
     return ""
 
 
