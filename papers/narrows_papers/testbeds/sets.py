@@ -22,6 +22,7 @@ from narrows_papers.testbeds.shared import cells_of, shared_set
 
 # Numbers that are judged by a factor, with their verbs, and what axes say of all numbers.
 FACTORS = {"loss": "loss is", "drops_per_halving": "drops per halving are"}
+DROPS = (1, 2, 5, 10, 20)
 LABELS = {"jfi": "Jain's index", "loss": "loss", "drops_per_halving": "drops per halving"}
 
 
@@ -209,6 +210,10 @@ def _draw_numbers(table: pl.DataFrame) -> Figure:
         ax.plot([low, high], [low, high], color="grey", lw=0.8)
         if name in FACTORS:
             ax.set(xscale="log", yscale="log")
+        if name == "drops_per_halving":
+            ax.minorticks_off()
+            ax.set_xticks(DROPS, map(str, DROPS))
+            ax.set_yticks(DROPS, map(str, DROPS))
         ax.set(xlabel=f"{LABELS[name]} in the testbed", ylabel=f"{LABELS[name]} in narrows")
     legend(axes[0][-1])
     return figure
