@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -46,6 +47,28 @@ def test_queues_and_laws_are_those_that_a_cell_names() -> None:
     assert "rtt_control=none" in made and 'max_window = "2172p"' in made, made
 
 
+def test_receivers_and_routers_are_set_up_as_their_sources_say() -> None:
+    heeding = [it for it in cells("nyu-l4s").values() if ("bbr2", True) in _heeds(it)]
+    # The notebook's receivers echo marks; files of those that do not are named for it.
+    assert all(":echo=true" in scenario(Bench(), it).to_toml() for it in heeding[:3])
+    counts = replace(heeding[0], file="bbrv2-dctcp_ecn_dctcp_receiver_tput_data.json")
+    assert ":echo" not in scenario(Bench(), counts).to_toml()
+    # tc's defaults of limit 150000 avpkt 1000: 12,500 and 37,500 bytes of 1514 in a packet, and
+    # (1 − (1 − w)²⁰)/w is 7.4 for an eighth and 11.6 for a sixteenth, where 8.5 are wanted.
+    [made] = [
+        scenario(Bench(), it).to_toml()
+        for it in cells("l4steam").values()
+        if it.id.endswith("20ms/red_400000_")
+    ]
+    assert ":min=22.0167:max=66.0502:weight=0.03125" in made, made
+    made = scenario(Bench(), next(_with("heist", "red-adaptive", "reno"))).to_toml()
+    assert ":min=8.25627:max=24.7688:weight=0.0625" in made, made
+
+
+def _heeds(cell: Cell) -> list[tuple[str, bool]]:
+    return [(group.law, group.ecn) for group in cell.groups]
+
+
 def _with(lab: str, kind: str, law: str) -> Iterator[Cell]:
     for cell in cells(lab).values():
         laws = [group.law for group in cell.groups]
@@ -58,7 +81,9 @@ def _with(lab: str, kind: str, law: str) -> Iterator[Cell]:
 def test_each_cell_is_a_scenario_or_says_why_not(lab: str) -> None:
     bench, kinds = Bench(), set()
     for cell in cells(lab).values():
-        known = cell.queue["kind"] in QUEUES and cell.rate_mbps * min(cell.duration_s, 1200) <= 2e5
+        known = (
+            cell.queue["kind"] in QUEUES and cell.rate_mbps * min(cell.duration_s, 1200) <= 1.2e6
+        )
         assert bool(why_not(cell)) is not known, cell.id
         kind = (cell.laws, str(cell.queue), tuple(group.rtt_ms for group in cell.groups))
         if not why_not(cell) and kind not in kinds:
