@@ -6,7 +6,8 @@ import json
 import platform
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +18,6 @@ from narrows.errors import Error
 from narrows.files import MADE, digest, read_text
 from narrows.law_files import file_of
 from narrows.metrics import numbers_of_runs
-from narrows.scenario import Scenario
 
 
 def _is_list_of(kind: type, least: int) -> Callable[[Any], bool]:
@@ -66,6 +66,27 @@ _RECORD: dict[str, Callable[[Any], bool]] = {
 }
 
 
+def laws_of(cases: Sequence[tuple[dict[str, Any], str]]) -> dict[str, str]:
+    """Return the SHA-256 of each file that a flow's ``cc`` names, by its path; none of a lost one.
+
+    Parameters
+    ----------
+    cases
+        What was said of each scenario, and the scenario as TOML; empty for a capture.
+
+    Returns
+    -------
+    dict of str to str
+        As the files are now.
+    """
+    laws = {cc for _, text in cases if text for cc in _core.Scenario(text).laws}
+    found = {}
+    for path in sorted(path for path in map(file_of, laws) if path is not None):
+        with suppress(OSError):
+            found[path] = digest(Path(path))
+    return found
+
+
 @dataclass(frozen=True)
 class Made:
     """A command's scenarios and seeds, and what it was run with.
@@ -90,7 +111,8 @@ class Made:
     files
         The SHA-256 of each file that was written, by name.
     laws
-        The SHA-256 of each file that a flow's ``cc`` names, by its path.
+        The SHA-256 of each file that a flow's ``cc`` names, by its path, as it was when this was
+        made, which is before the runs.
     """
 
     kind: str
@@ -104,17 +126,14 @@ class Made:
     files: dict[str, str] = field(default_factory=dict)
     laws: dict[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Take the laws' digests, unless they are told."""
+        if not self.laws:
+            self.laws.update(laws_of(self.cases))
+
     def to_json(self, files: dict[str, str]) -> str:
         """Return it as the contents of ``made.json`` beside these files."""
-        told = asdict(self) | {"files": files, "laws": self.laws_now()}
-        return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
-
-    def laws_now(self) -> dict[str, str]:
-        """Return the SHA-256 of each file that a flow's ``cc`` names, as it is now, by its path."""
-        told = [] if self.kind == "why" else [Scenario.from_toml(text) for _, text in self.cases]
-        found = {file_of(cc) for scenario in told for cc in scenario.core.laws}
-        paths = sorted(path for path in found if path is not None)
-        return {path: digest(Path(path)) for path in paths if Path(path).is_file()}
+        return json.dumps(asdict(self) | {"files": files}, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
     def load(cls, folder: Path) -> Made:
@@ -157,9 +176,9 @@ class Made:
             if not is_right(given[name]):
                 raise ValueError(f"{name}: {str(given[name])[:60]!r} is not what narrows writes")
         cases = [(said, text) for said, text in given["cases"]]
-        # A capture is of no scenario.
+        # A capture is of no scenario. Laws' files are read by who runs it, if they are still there.
         for _, text in cases if given["kind"] != "why" else []:
-            Scenario.from_toml(text)
+            _core.Scenario(text)
         until = None
         if given["until"]:
             within, metric, most_seeds = given["until"]
@@ -169,7 +188,9 @@ class Made:
         told = {name: given[name] for name in ("kind", "seeds", "command", "version", "engine")}
         files, laws = given.get("files", {}), given.get("laws", {})
         for name, digests in (("files", files), ("laws", laws)):
-            if not isinstance(digests, dict):
+            if not isinstance(digests, dict) or not all(
+                isinstance(told, str) for told in digests.values()
+            ):
                 raise ValueError(f"{name}: {str(digests)[:60]!r} is not what narrows writes")
         host = given.get("host", "")
         return cls(cases=cases, until=until, files=files, laws=laws, host=host, **told)

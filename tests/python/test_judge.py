@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pickle
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import narrows as nw
-from binary import Run
+from binary import BINARY, Run
 from narrows.errors import Error
 from narrows.judging import doors
 from narrows.judging.marks import Marks, marks, reasons
@@ -570,6 +571,26 @@ def test_a_folder_whose_law_has_changed_says_so(narrows: Run, tmp_path: Path) ->
     again = narrows("again", "out")
     assert again.returncode == 1
     assert "law.toml is another law than it was made with" in again.stderr, again.stderr
+    law.unlink()
+    again = narrows("again", "out")
+    assert again.returncode == 2
+    assert "narrows: law.toml: " in again.stderr, again.stderr
+
+
+def test_a_law_that_is_gone_when_the_runs_are_over_loses_nothing(tmp_path: Path) -> None:
+    law = tmp_path / "law.toml"
+    law.write_text('state = { window = 10 }\non_ack = ["window = 20"]')
+    began = hashlib.sha256(law.read_bytes()).hexdigest()
+    words = ["--rate", "1Gbps", "--rtt", "2ms", "-t", "60s", "--cc", "formula:law.toml,cubic"]
+    command = [str(BINARY), "compare", *words, "-o", "out"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        while not (tmp_path / ".out.part").exists() and process.poll() is None:
+            time.sleep(0.01)
+        law.write_text("half = ")
+        _, errors = process.communicate(timeout=100)
+    assert process.returncode == 0, errors
+    made = json.loads((tmp_path / "out" / "made.json").read_text())
+    assert made["laws"] == {"law.toml": began}
 
 
 def test_the_way_out_of_a_trusted_law_is_a_failure(tmp_path: Path) -> None:

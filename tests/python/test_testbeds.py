@@ -60,7 +60,7 @@ def test_receivers_and_routers_are_set_up_as_their_sources_say() -> None:
         for it in cells("l4steam").values()
         if it.id.endswith("20ms/red_400000_")
     ]
-    assert ":min=22.0167:max=66.0502:weight=0.03125" in made, made
+    assert ":min=22.0167:max=66.0502:weight=0.03125:mean_packet=1000" in made, made
     made = scenario(Bench(), next(_with("heist", "red-adaptive", "reno"))).to_toml()
     assert ":min=8.25627:max=24.7688:weight=0.0625" in made, made
 

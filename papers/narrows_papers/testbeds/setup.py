@@ -55,9 +55,9 @@ PRAGUE = {
 NEW_PRAGUE = "halves_once=false"
 # The authors' ecn_enable, and their ecn_max_rtt_us = 0: on any path.
 HEEDFUL_BBR2 = "bbr2:ecn=true:ecn_max_rtt=1000s"
-# A receiver tells of each mark only where BBR 2 is its own law with ecn_enable; without, "they will
-# do classic marking" (fatihsarpkaya/L4S-PAM2025, single_flow_experiments.ipynb), and files of the
-# former are named for it.
+# Receivers "will do classic marking" unless ecn_enable is set there, too
+# (fatihsarpkaya/L4S-PAM2025, single_flow_experiments.ipynb); files of those where it was have this
+# in their names. None is among the cells.
 TELLS_OF_EACH = "dctcp_receiver"
 # The fallback's reference queue as kernels before L4STeam/linux#38 took it: V0_LG and D0_LG of 20
 # bits, read with 24, are 2^0.5969 and 2^0.6854 µs.
@@ -157,15 +157,16 @@ def _queue(cell: Cell) -> str:
 
 
 def _red(limit: int) -> str:
-    # tc's defaults for a limit (q_red.c), and for avpkt 1000 (tc_red_eval_ewma), which both
-    # laboratories have (heistp/l4s-tests, l4s.batch).
+    # tc's defaults for a limit (q_red.c), and for avpkt 1000 (tc_red_eval_ewma), which Heist has
+    # (heistp/l4s-tests, l4s.batch), and the L4S team's rerun of his tests is taken to have.
     most = limit / 4
     least = most / 3
     burst = (2 * least + most) // 3000
-    room = burst + 1 - least / 1000
+    wanted = burst + 1 - least / 1000
     weights = (2.0**-log for log in range(1, 32))
-    weight = next(each for each in weights if room <= (1 - (1 - each) ** burst) / each)
-    return f":min={least / FRAME_BYTES:.6g}:max={most / FRAME_BYTES:.6g}:weight={weight}"
+    weight = next(each for each in weights if wanted <= (1 - (1 - each) ** burst) / each)
+    thresholds = f":min={least / FRAME_BYTES:.6g}:max={most / FRAME_BYTES:.6g}"
+    return f"{thresholds}:weight={weight}:mean_packet=1000"
 
 
 def _flow(cell: Cell, group: Group) -> dict[str, Any]:

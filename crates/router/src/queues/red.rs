@@ -111,8 +111,8 @@ pub struct Red {
     service: f64,
     average: f64,
     p_max: f64,
-    /// When p_max moves next, if it does.
-    adapts_at: Time,
+    /// When p_max moves next, if it does; `None` before time counts.
+    adapts_at: Option<Time>,
     /// Packets since the last drop or mark, or −1 below the lower threshold.
     count: f64,
 }
@@ -125,15 +125,16 @@ impl Red {
             service: settings.mean_packet / bytes_per_second,
             average: 0.0,
             p_max: settings.options.p_max.value(),
-            adapts_at: Time::ZERO + ADAPTS_EVERY,
+            adapts_at: Some(Time::ZERO + ADAPTS_EVERY),
             count: -1.0,
         }
     }
 
-    /// It has these settings from now on; what it has averaged stays.
+    /// It has these settings from now on, p_max too; what it has averaged stays.
     pub fn retune(&mut self, settings: RedSettings) {
         self.service *= settings.mean_packet / self.settings.mean_packet;
         self.p_max = settings.options.p_max.value();
+        self.adapts_at = None;
         self.settings = settings;
     }
 
@@ -144,11 +145,15 @@ impl Red {
 
     /// p_max moves as often as it has to up to `now`; the transmitter is busy until `busy_until`.
     pub fn catch_up(&mut self, now: Time, busy_until: Time) {
-        while self.settings.options.adaptive && self.adapts_at <= now {
-            let idle = self.adapts_at.since(busy_until);
-            self.adapt(self.average * self.left_after(idle));
-            self.adapts_at += ADAPTS_EVERY;
+        if !self.settings.options.adaptive {
+            return;
         }
+        let mut next = self.adapts_at.unwrap_or(now + ADAPTS_EVERY);
+        while next <= now {
+            self.adapt(self.average * self.left_after(next.since(busy_until)));
+            next += ADAPTS_EVERY;
+        }
+        self.adapts_at = Some(next);
     }
 
     fn adapt(&mut self, average: f64) {
@@ -354,6 +359,18 @@ mod tests {
         near(moved(8.5, 3), 0.02 * 0.9_f64.powi(3));
         assert!((0.5..0.51).contains(&moved(14.0, 1000)));
         assert!((0.009..0.01).contains(&moved(6.0, 1000)));
+    }
+
+    #[test]
+    fn what_is_turned_on_later_begins_then() {
+        let mut red = queue(classic(|_| {}));
+        red.average = 14.0;
+        red.retune(classic(|red| red.adaptive = true));
+        let late = Time::ZERO + ADAPTS_EVERY * 100;
+        red.catch_up(late, late);
+        assert_eq!(red.p_max, 0.1);
+        red.catch_up(late + ADAPTS_EVERY, late + ADAPTS_EVERY);
+        assert_eq!(red.p_max, 0.11);
     }
 
     /// The line has been idle for the time of 250 packets when p_max moves: nothing is left of the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from narrows import _core
@@ -10,7 +11,7 @@ from narrows.cli.work import compare, run, sweep
 from narrows.comparison import run_cases
 from narrows.errors import Error
 from narrows.files import MADE, Output
-from narrows.made import Made
+from narrows.made import Made, laws_of
 from narrows.pool import run_all
 from narrows.scenario import Scenario
 from narrows.sweeps.cache import Cache
@@ -41,13 +42,13 @@ def again(folder: Path, output: Output | None) -> bool:
                 f"{_core.engine()}; results may differ"
             ]
         )
-    laws = made.laws_now()
+    laws = laws_of(made.cases)
     changed = [path for path, digest in made.laws.items() if laws.get(path, digest) != digest]
     warn([f"{folder}/{MADE}: {path} is another law than it was made with" for path in changed])
     if output:
         _make(made, output)
         differing = _differing(folder, output.path)
-        output.finish(made)
+        output.finish(replace(made, laws=laws))
     else:
         with tempfile.TemporaryDirectory() as place, Output(Path(place, "again"), False) as fresh:
             _make(made, fresh)

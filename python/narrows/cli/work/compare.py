@@ -156,6 +156,8 @@ def _compare(
         raise Error("--both: it has the runs of --real; leave one out")
     if not (real or both):
         check_memory([scenario.checked.weight() for _, scenario in planned], len(seeds))
+    cases = [(dict(said), scenario.to_toml()) for said, scenario in planned]
+    made = Made("lab" if real or both else "compare", cases, seeds)
     with folder_of(shown.output, shown.force) as folder:
         if not (as_json or csv):
             for line in lines:
@@ -181,8 +183,6 @@ def _compare(
         if not (as_json or csv) or real or both:
             warn(comparison.warnings)
         if folder:
-            cases = [(dict(said), scenario.to_toml()) for said, scenario in planned]
-            made = Made("lab" if real or both else "compare", cases, seeds)
             write(folder, comparison, made)
             finish(folder, made, quiet=as_json or csv)
     return all(record.get("valid", True) for record in records)

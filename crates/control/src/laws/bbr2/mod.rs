@@ -74,9 +74,8 @@ settings! {
         /// The longest min_rtt of a path on which marks are answered (`ecn_max_rtt_us`, where 0
         /// stands for any).
         ecn_max_rtt: Duration = ECN_MAX_RTT, above(0.0);
-        /// Whether the receiver echoes marks as of RFC 3168, as one does whose own law does not ask
-        /// for each (`tcp_ca_wants_ce_events`); all that such an acknowledgement delivers is taken
-        /// for marked.
+        /// Whether the receiver echoes marks as of RFC 3168, as one does unless its own law is BBR
+        /// 2 with `ecn_enable`; all that such an acknowledgement delivers is taken for marked.
         echo: bool = false;
     }
 }

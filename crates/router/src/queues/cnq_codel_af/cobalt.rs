@@ -17,7 +17,7 @@ const BLUE: u64 = 4;
 pub(super) struct Share {
     /// Its own packets.
     pub own: u64,
-    /// Flows that have packets in the bulk.
+    /// Flows that have packets in the bulk, less the dummies there.
     pub flows: u64,
     /// Packets of all.
     pub all: u64,
@@ -36,6 +36,9 @@ impl Share {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cobalt {
     count: u32,
+    /// One over the square root of the count, once that has changed; 0 before (`ce_isqrt`), so that
+    /// the first mark of all comes at once.
+    root: f64,
     next: Time,
     dropping: bool,
     p_drop: f64,
@@ -72,7 +75,7 @@ impl Cobalt {
             if self.dropping {
                 drop = !packet.ecn().is_capable();
                 packet.mark();
-                self.count = self.count.saturating_add(1);
+                self.counts(self.count.saturating_add(1));
                 self.next = self.control(self.next, settings);
             } else {
                 self.take_back(now, settings);
@@ -110,7 +113,7 @@ impl Cobalt {
     /// What is due and has no packet to drop is taken back.
     fn take_back(&mut self, now: Time, settings: &CnqCodelAfSettings) {
         loop {
-            self.count -= 1;
+            self.counts(self.count - 1);
             self.next = self.control(self.next, settings);
             if self.count == 0 || now < self.next {
                 return;
@@ -134,9 +137,14 @@ impl Cobalt {
         self.dropping
     }
 
+    /// The count changes, and the root with it (`cobalt_invsqrt`, where that of 0 is 1).
+    fn counts(&mut self, count: u32) {
+        self.count = count;
+        self.root = 1.0 / libm::sqrt(f64::from(count.max(1)));
+    }
+
     /// `cobalt_control`: an interval over the square root of the count after `at`.
     fn control(&self, at: Time, settings: &CnqCodelAfSettings) -> Time {
-        let count = f64::from(self.count.max(1));
-        at + settings.interval.scale(1.0 / libm::sqrt(count))
+        at + settings.interval.scale(self.root)
     }
 }

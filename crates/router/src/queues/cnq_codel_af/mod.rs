@@ -8,8 +8,8 @@
 //! | `cobalt_should_drop` | CoDel at each flow, whose waiting time counts by its packets over a fair share of the queue; BLUE at four intervals | [`cobalt`] |
 //! | `cnq_dequeue`, decay | with each packet that leaves the AQM of another idle flow recovers | [`CnqCodelAf::decay`] |
 //!
-//! Departures: the shaper is the link's; nothing is marked for SCE, which is off there; the limit,
-//! which nothing there enforces, is the buffer.
+//! Departures: the shaper is the link's; nothing is marked for SCE, which is off there. The source
+//! has a limit of 10,240 packets that it does not use; here the buffer limits.
 
 mod cobalt;
 
