@@ -36,10 +36,11 @@ pub(crate) struct Marks {
     pub leaves_as: Ecn,
     /// Retransmissions carry them, too (RFC 2481).
     pub on_retransmissions: bool,
-    /// If true, the receiver echoes marks (RFC 3168); otherwise it counts them (RFC 9768).
+    /// If true, an echo of the receiver's is answered as of RFC 3168; otherwise the law hears how
+    /// many packets were marked.
     pub classic: bool,
-    /// What an acknowledgement with an echo delivers is taken for marked, instead of what the
-    /// receiver counts.
+    /// If true, that is what an acknowledgement with an echo delivers; otherwise what the receiver
+    /// counts (RFC 9768).
     echoed: bool,
     /// The latest value seen of the receiver's counter.
     counted: u16,
