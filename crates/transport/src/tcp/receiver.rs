@@ -39,6 +39,8 @@ const COMPRESSION_SLACK: Duration = Duration::from_micros(100);
 const MOST_COMPRESSED: u32 = 44;
 /// Blocks that one acknowledgement tells anew (TCP_SACK_BLOCKS_EXPECTED).
 const EXPECTED_BLOCKS: usize = 2;
+/// Acknowledgements that are sent at once for a mark (the two of `tcp_enter_quickack_mode`).
+const HURRIED: u32 = 2;
 /// Acknowledgements without progress that a sender's fast retransmission may need.
 const DUPLICATES: u32 = 3;
 
@@ -267,10 +269,27 @@ impl Receiver {
     }
 
     fn note_marks(&mut self, header: &DataHeader) {
+        if self.policy.quick > 0 {
+            self.quick = self.quick.max(self.hurries(header));
+        }
         let marked = header.ecn == Ecn::Marked;
         self.marked = self.marked.wrapping_add(u16::from(marked));
         self.ece = marked || (self.ece && !header.reduced);
         self.accurate.arrived(header.ecn);
+    }
+
+    /// Acknowledgements that do not wait because the sender's window may be small: two from the
+    /// first of the marks that are echoed on (`__tcp_ecn_check_ce` in Linux's
+    /// net/ipv4/tcp_input.c) and after what may not be marked, which was most likely lost before;
+    /// one for the answer to a mark (`tcp_ecn_accept_cwr`). With accurate ECN there is no answer.
+    fn hurries(&self, header: &DataHeader) -> u32 {
+        let is_first = !self.ece || header.reduced;
+        match header.ecn {
+            _ if self.accurate.is_on => 0,
+            Ecn::Marked if is_first => HURRIED,
+            Ecn::NotCapable => HURRIED,
+            _ => u32::from(header.reduced),
+        }
     }
 
     /// While the window grows, each packet asks for an acknowledgement of its own
@@ -548,6 +567,38 @@ mod tests {
             echoes.collect::<Vec<_>>(),
             [(false, 0), (true, 1), (true, 1), (false, 1), (false, 1), (true, 2), (true, 3)]
         );
+    }
+
+    /// `__tcp_ecn_check_ce` and `tcp_ecn_accept_cwr`, with an acknowledgement for every eighth
+    /// packet otherwise, and none of it without quick acknowledgements.
+    #[test]
+    fn a_mark_and_its_answer_do_not_wait() {
+        let [plain, marked, lost] = [Ecn::Capable, Ecn::Marked, Ecn::NotCapable]
+            .map(|ecn| DataHeader { ecn, ..DataHeader::default() });
+        let answered = DataHeader { reduced: true, ..plain };
+        let both = DataHeader { reduced: true, ..marked };
+        let acked = |quick, arriving: &[DataHeader]| {
+            let policy = AckPolicy { every: 8, ..Habits::LINUX.acks };
+            let mut receiver = Receiver::new(policy, 52, u64::MAX);
+            // What makes the first acknowledgements quick is over.
+            let before = (0..48).map(|n| (n, plain));
+            let all = before.chain((48..).zip(arriving.iter().copied()));
+            (receiver.policy.quick, receiver.quick) = (quick, quick);
+            let acks = all.filter_map(|(n, header)| {
+                let data = Segment::data(n, at(n), 1000, Header::Data(header));
+                receiver.on_data(at(n), &data).and(n.checked_sub(48))
+            });
+            acks.collect::<Vec<_>>()
+        };
+        let first = [plain, marked, plain, marked, marked, plain, plain];
+        assert_eq!(acked(16, &first), [1, 2], "two of the first mark, none of those after it");
+        assert_eq!(
+            acked(16, &[plain, marked, plain, plain, answered, plain, marked, plain]),
+            [1, 2, 4, 6, 7]
+        );
+        assert_eq!(acked(16, &[marked, plain, plain, both, plain, plain]), [0, 1, 3, 4]);
+        assert_eq!(acked(16, &[plain, lost, plain, plain]), [1, 2]);
+        assert_eq!(acked(0, &first), [] as [u64; 0]);
     }
 
     /// RFC 9768 §3.2.2.5.1, with an acknowledgement for every eighth packet otherwise: at the first
