@@ -9,7 +9,7 @@ use cores::on_all_cores;
 use history::history;
 use narrows_control::registry::LAWS;
 use narrows_scenario::{Checked, Scenario};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Each option of a flow at a value that is far from its default, and what has to be given beside
 /// it.
@@ -167,6 +167,7 @@ fn a_tick_counts_for_datagrams() {
 /// The options that are accepted for `flow`, and those that change nothing.
 fn try_options(flow: &String) -> (BTreeSet<&'static str>, Vec<String>) {
     let (mut idle, mut accepted) = (Vec::new(), BTreeSet::new());
+    let mut without: BTreeMap<&str, Option<u64>> = BTreeMap::new();
     let cc = flow.trim_start_matches("cc = \"");
     for (option, value, beside) in OPTIONS {
         let network = match *beside {
@@ -174,7 +175,8 @@ fn try_options(flow: &String) -> (BTreeSet<&'static str>, Vec<String>) {
             UNSTAMPED => LATE,
             _ => DUMBBELL,
         };
-        let before = happens(network, &format!("{flow}\n{beside}"));
+        let unchanged = || happens(network, &format!("{flow}\n{beside}"));
+        let before = *without.entry(beside).or_insert_with(unchanged);
         let changed = happens(network, &format!("{flow}\n{beside}\n{option} = {value}"));
         if changed.is_none() {
             continue;
