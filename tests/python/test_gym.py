@@ -25,6 +25,7 @@ import narrows.gym as ng
 from binary import BINARY, ROOT
 from narrows import _core
 from narrows.errors import Error
+from narrows.gym.rewards import Rows
 
 COLUMNS = _core.Intervals.columns()
 PRESETS = ["aurora", "orca", "plain"]
@@ -131,6 +132,38 @@ def test_rewards_are_their_terms_and_the_truth_is_in_info() -> None:
     wrapped = ng.Truth(ng.Env(preset="aurora"))
     seen, info = wrapped.reset(seed=1)
     assert seen[30] == np.float32(info["capacity"])
+
+
+def test_many_places_show_the_truth_as_one_does() -> None:
+    places = ng.VectorTruth(
+        ng.VectorEnv(num_envs=3, preset="plain", steps=4, autoreset=AutoresetMode.SAME_STEP)
+    )
+    alone = ng.Truth(ng.Env(preset="plain", steps=4))
+    seen, _ = places.reset(seed=5)
+    first, _ = alone.reset(seed=6)
+    assert seen.shape == (3, 55) and (seen[1] == first).all()
+    for _ in range(4):
+        seen, *_, info = places.step(np.zeros((3, 1), np.float32))
+        one, *_ = alone.step(np.zeros(1, np.float32))
+    assert (info["final_obs"][1] == one).all(), "the truth of the episode that is over"
+    assert places.observation_space.contains(seen)
+
+
+def test_a_share_is_rewarded_up_to_what_is_fair() -> None:
+    rows = Rows(COLUMNS, interval(acked=98, lost=2, delivery_rate=150.0))
+    truth = Rows(["fair_share"], np.array([[100.0]]))
+    terms = ng.rewards.Share().terms([0], rows, truth)
+    assert {name: float(term[0]) for name, term in terms.items()} == {
+        "use": 1.0,
+        "excess": -0.5,
+        "loss": -0.04,
+    }
+
+
+def test_gymnasium_imports_what_an_id_names() -> None:
+    made = "import gymnasium; print(gymnasium.make('narrows.gym:narrows/Plain-v0').observation_space.shape)"
+    done = subprocess.run([sys.executable, "-c", made], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(48,)"
 
 
 def interval(**given: float) -> np.ndarray:

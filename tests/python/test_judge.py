@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import shlex
+import shutil
 import subprocess
 import textwrap
 import time
@@ -18,6 +19,7 @@ import narrows as nw
 from binary import BINARY, Run
 from narrows.errors import Error
 from narrows.judging import doors
+from narrows.judging.bench import COMPILES
 from narrows.judging.marks import Marks, marks, reasons
 from narrows.judging.remote import Cell, LawError, law_in
 from narrows.judging.suite import KINDS, cases
@@ -389,7 +391,7 @@ def test_interval_laws_hear_what_they_should() -> None:
         def on_interval(self, it: nw.Interval) -> tuple[float, float]:
             return 1000.0, -3.0
 
-    with pytest.raises(ValueError, match=r"on_interval\(\): a rate of -3 packets/s"):
+    with pytest.raises(ValueError, match=r"on_interval\(\): a rate of -3.0 packets/s"):
         nw.run(path.with_({"flows[0].cc": Wrong}))
 
 
@@ -479,6 +481,56 @@ def test_laws_that_ask_for_marks_are_run_with_aqms(tmp_path: Path) -> None:
 
 
 @needs_a_sandbox
+@needs_a_sandbox
+def test_a_law_is_told_when_and_at_what_it_failed(tmp_path: Path) -> None:
+    late = "        if ack.now > 2: raise KeyError(ack.now)"
+    (tmp_path / "law.py").write_text(ATTACK.format(does=late))
+    told = nw.judge(str(tmp_path / "law.py"), count=4, seeds=1, against=[]).told
+    first = told["failures"][0]
+    assert (first["kind"], first["event"], first["where"][:6]) == ("raised", "on_ack", "law.py")
+    assert 2 < first["at"] < 4 and first["repeat"].endswith(f"--only {first['id']}")
+    shown = ["repeat" in it for it in told["failures"]]
+    assert shown == sorted(shown, reverse=True) and not all(shown)
+    assert all("at" not in it for it in told["failures"] if "repeat" not in it)
+
+
+@needs_a_sandbox
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_class_that_is_deaf_to_marks_is_suspected(tmp_path: Path, trusted: bool) -> None:
+    marked = '    ecn = "classic"\n'
+    for name, more in [
+        ("deaf", f"{marked}    def on_mark(self, mark): pass\n"),
+        ("hears", f"{marked}    def on_mark(self, mark): self.on_loss(mark)\n"),
+    ]:
+        (tmp_path / f"{name}.py").write_text(f"{RENO}{more}")
+        file = tmp_path / f"{name}.py"
+        judged = nw.judge(file, count=40, seeds=1, key="a", against=[], trusted=trusted)
+        told = [it for it in judged.told["suspicions"] if "does not answer them" in it]
+        assert len(told) == (name == "deaf"), judged.told["suspicions"]
+
+
+@needs_a_sandbox
+def test_what_a_class_says_of_itself_is_told_in_json(tmp_path: Path) -> None:
+    for says, told in [
+        ('ecn = "classic"', "ecn is set, and there is no on_mark"),
+        ('ecn = "ECT(1)"', 'ecn is "ECT(1)"; try "classic", "scalable" or ""'),
+    ]:
+        (tmp_path / "law.py").write_text(f"{RENO}    {says}\n")
+        judged = nw.judge(tmp_path / "law.py", count=2, seeds=1, against=[])
+        (failure,) = judged.told["failures"]
+        assert (judged.status, failure["kind"]) == ("failed", "bounds")
+        assert failure["message"].startswith(told)
+
+
+@needs_a_sandbox
+def test_a_law_that_never_answers_costs_a_few_seconds(tmp_path: Path) -> None:
+    """Neither the whole budget nor ten runs of ten seconds."""
+    (tmp_path / "law.py").write_text(ATTACK.format(does="        while True: pass"))
+    judged = nw.judge(tmp_path / "law.py", count=40, seeds=3, against=[], seconds=1)
+    late = [it["kind"] for it in judged.told["failures"]]
+    assert set(late) == {"time"} and len(late) < 10 and judged.status == "failed"
+
+
 def test_what_fails_in_secret_stays_there(tmp_path: Path) -> None:
     (tmp_path / "law.py").write_text(
         ATTACK.format(does="        raise ValueError(ack.min_rtt, ack.now)")
@@ -503,12 +555,30 @@ def test_a_formula_needs_no_sandbox(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Compile examples/law.rs as the message of `narrows judge` says."""
-    with pytest.raises(Error, match=r"law\.rs: judge its module: rustc ") as told:
-        nw.judge(ROOT / "examples" / "law.rs")
+    """Compile examples/law.rs as docs/judge.md says."""
+    page = (ROOT / "docs" / "judge.md").read_text()
+    (line,) = (it for it in page.splitlines() if it.startswith("rustc "))
+    assert line == f"{COMPILES} law.rs"
     folder = tmp_path_factory.mktemp("module")
-    subprocess.run(shlex.split(str(told.value).split("module: ")[1]), cwd=folder, check=True)
+    shutil.copy(ROOT / "examples" / "law.rs", folder)
+    subprocess.run(shlex.split(line), cwd=folder, check=True)
     return folder / "law.wasm"
+
+
+def test_a_law_in_rust_is_compiled_and_judged(module: Path, tmp_path: Path) -> None:
+    told, of_module = (
+        nw.judge(file, count=2, seeds=1, key="a", against=[]).told
+        for file in (module.with_suffix(".rs"), module)
+    )
+    law = told["law"]
+    assert (law["file"], law["kind"], law["sandbox"]) == ("law.rs", "rust", "wasm")
+    assert told["score"] == of_module["score"]
+    (tmp_path / "bad.rs").write_text("fn main(")
+    with pytest.raises(Error, match=r"bad\.rs: rustc says: error: "):
+        nw.judge(tmp_path / "bad.rs")
+    (tmp_path / "mute.rs").write_text('#[unsafe(no_mangle)] pub extern "C" fn hello() {}')
+    with pytest.raises(Error, match=r"mute\.rs: it exports no window\(\)"):
+        nw.judge(tmp_path / "mute.rs")
 
 
 def test_a_module_is_judged_as_the_law_that_it_is(module: Path) -> None:

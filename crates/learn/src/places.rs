@@ -4,6 +4,7 @@ use crate::episode::Episode;
 use crate::wanted::Wanted;
 use narrows_scenario::Place;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
 
 /// Why nothing was stepped, or what became of one place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -109,18 +110,12 @@ impl Places {
                 turn_of[place].map(|turn| Turn { place, wanted: decided(turn), slot, failed: None })
             })
             .collect();
-        let share = turns.len().div_ceil(self.threads).max(1);
-        std::thread::scope(|scope| {
-            let mut chunks = turns.chunks_mut(share);
-            let ours = chunks.next();
-            for chunk in chunks {
-                scope.spawn(|| {
-                    join();
-                    chunk.iter_mut().for_each(Turn::take);
-                });
-            }
-            ours.into_iter().flatten().for_each(Turn::take);
-        });
+        let others = self.threads.min(turns.len()).saturating_sub(1);
+        if others == 0 {
+            turns.iter_mut().for_each(Turn::take);
+        } else {
+            take_together(&mut turns, others, join);
+        }
         turns.into_iter().find_map(|turn| turn.failed).map_or(Ok(()), Err)
     }
 
@@ -176,6 +171,27 @@ impl Turn<'_> {
         *self.slot = None;
         self.failed = Some(StepError::Failed { place: self.place, message });
     }
+}
+
+/// Takes all turns, with the help of `others`: who has taken one takes the next that is left, as some
+/// places have many times the packets of others.
+fn take_together(turns: &mut [Turn<'_>], others: usize, join: &(dyn Fn() + Sync)) {
+    let left = Mutex::new(turns.iter_mut());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let take_all = || {
+        while let Some(turn) = next() {
+            turn.take();
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..others {
+            scope.spawn(|| {
+                join();
+                take_all();
+            });
+        }
+        take_all();
+    });
 }
 
 /// What a panic said.

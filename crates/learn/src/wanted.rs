@@ -30,13 +30,15 @@ impl Wanted {
         let Self { window, rate, seconds } = *self;
         if !(has_law && window.is_nan() || WINDOWS.contains(&window)) {
             let text = "is not from 1 to 1e7 packets; for an agent that only paces take 1e6";
-            return Err(format!("a window of {window} {text}"));
+            return Err(format!("a window of {window:?} {text}"));
         }
         if rate != 0.0 && !RATES.contains(&rate) {
-            return Err(format!("a rate of {rate} packets/s is not from 1e-3 to 1e12; 0 is none"));
+            return Err(format!(
+                "a rate of {rate:?} packets/s is not from 1e-3 to 1e12; 0 is none"
+            ));
         }
         if !SPANS.contains(&seconds) {
-            return Err(format!("{seconds} s until the next decision; take from 1e-6 to 1e6"));
+            return Err(format!("{seconds:?} s until the next decision; take from 1e-6 to 1e6"));
         }
         Ok(())
     }

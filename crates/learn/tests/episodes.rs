@@ -139,7 +139,7 @@ fn what_is_wrong_is_said_before_anything_moves() {
     let now = places.get(0).expect("it is there").now();
     for (wrong, says) in [
         (paced(f64::NAN, 0.1), "a rate of NaN packets/s is not from 1e-3 to 1e12; 0 is none"),
-        (paced(100.0, 0.0), "0 s until the next decision; take from 1e-6 to 1e6"),
+        (paced(100.0, 0.0), "0.0 s until the next decision; take from 1e-6 to 1e6"),
         (
             Wanted { window: 0.5, rate: 0.0, seconds: 0.1 },
             "a window of 0.5 is not from 1 to 1e7 packets; for an agent that only paces take 1e6",

@@ -158,8 +158,9 @@ impl FromStr for Duration {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        let seconds = seconds(text)
-            .ok_or_else(|| UnitError::new(text, "time", "\"100ms\", \"350us\" or \"1.5s\""))?;
+        let seconds = seconds(text).ok_or_else(|| {
+            UnitError::new(text, "time", "\"100ms\", \"350us\", \"1.5s\" or \"10min\"")
+        })?;
         if seconds > Self::MAX.seconds() {
             let remedy = "at most \"5124h\" (2^64 ps)";
             return Err(UnitError::new(text, "time that can be counted", remedy));

@@ -18,8 +18,8 @@ def judge(
     law: Annotated[
         str,
         typer.Argument(
-            help="A Python file with one class of a controller, a formula, a WebAssembly module, "
-            "or a law's name."
+            help="A Python file with one class of a controller, a formula, a WebAssembly module "
+            "or its source in Rust, or a law's name."
         ),
     ],
     key: Annotated[
@@ -40,6 +40,9 @@ def judge(
     count: Annotated[
         int, typer.Option(help="Scenarios of each part, shown and held out.", min=1, max=1000)
     ] = 100,
+    seconds: Annotated[
+        int, typer.Option(help="Seconds of a processor that a file may take in one run.", min=1)
+    ] = 3,
     only: Annotated[str | None, typer.Option(help="Run one scenario only, like shown/017.")] = None,
     trusted: Annotated[
         bool, typer.Option("--trusted", help="Run the file in this process, without a sandbox.")
@@ -60,5 +63,6 @@ def judge(
     """
     from narrows.cli.work.judge import Asked, show
 
-    asked = Asked(law, key, seeds, split_list("--against", against), budget, count, only, trusted)
+    laws = split_list("--against", against)
+    asked = Asked(law, key, seeds, laws, budget, count, seconds, only, trusted)
     end_unless(show(asked, json_, output, force))

@@ -13,12 +13,15 @@ import narrows.gym as ng
 
 def main() -> None:
     """Train, write the policy, and print both tables."""
+    import torch  # noqa: PLC0415
     from gymnasium.vector import AutoresetMode  # noqa: PLC0415
     from stable_baselines3 import PPO  # noqa: PLC0415
 
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 150
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 
+    # With nets as small as these threads wait for each other more than they compute.
+    torch.set_num_threads(1)
     links = ng.links_of("aurora")
     envs = ng.VectorEnv(
         links,

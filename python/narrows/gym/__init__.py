@@ -27,7 +27,7 @@ from narrows.gym.evaluation import evaluate
 from narrows.gym.parallel import ParallelEnv
 from narrows.gym.presets import Preset, links_of, preset_of
 from narrows.gym.sb3 import sb3
-from narrows.gym.truth import Truth
+from narrows.gym.truth import Truth, VectorTruth
 from narrows.gym.vector import VectorEnv
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "Preset",
     "Truth",
     "VectorEnv",
+    "VectorTruth",
     "choice",
     "evaluate",
     "integer",

@@ -181,3 +181,22 @@ class Vivace(_Stateless):
             "gradient": -900.0 * rate * rows["rtt_gradient"],
             "loss": -11.35 * rate * loss,
         }
+
+
+class Share(_Stateless):
+    """How fair a flow is: a reward of its truth, for several learners in one network.
+
+    min(delivered / share, 1) − max(delivered / share − 1, 0) − 2 · loss: what is taken beyond the
+    share counts as much as what is not used of it. The share is the bottleneck's rate over the
+    flows that there are.
+    """
+
+    def terms(self, agents: Sequence[int], rows: Rows, truth: Rows) -> Terms:
+        """Return ``use``, ``excess`` and ``loss``; see `Reward.terms`."""
+        share = _share(rows["delivery_rate"], truth["fair_share"])
+        loss = _share(rows["lost"], rows["lost"] + rows["acked"])
+        return {
+            "use": np.minimum(share, 1.0),
+            "excess": -np.maximum(share - 1.0, 0.0),
+            "loss": -2.0 * loss,
+        }

@@ -8,13 +8,15 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 from narrows.errors import Error
+from narrows.gym.episodes import TRUTHS
+from narrows.gym.truth import VectorTruth
 from narrows.gym.vector import VectorEnv
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import VecEnv
 
 
-def sb3(envs: VectorEnv) -> VecEnv:
+def sb3(envs: VectorEnv | VectorTruth) -> VecEnv:
     """Return a ``VecEnv`` of stable-baselines3 that steps these.
 
     Parameters
@@ -25,7 +27,8 @@ def sb3(envs: VectorEnv) -> VecEnv:
     Returns
     -------
     VecEnv
-        With ``terminal_observation`` and ``TimeLimit.truncated``, from which PPO goes on.
+        With ``terminal_observation`` and ``TimeLimit.truncated``, from which PPO goes on; its infos
+        have the truth of each place, and ``reward_terms``.
 
     Raises
     ------
@@ -57,8 +60,10 @@ def sb3(envs: VectorEnv) -> VecEnv:
             seen, rewards, terminated, truncated, info = envs.step(self._actions)
             last = info.get("final_info", info)
             terms = last["reward_terms"]
+            # What was true of the interval that is rewarded, also of an episode's last.
             infos: list[dict[str, Any]] = [
-                {"reward_terms": {name: float(term[place]) for name, term in terms.items()}}
+                {name: float(last[name][place]) for name in TRUTHS}
+                | {"reward_terms": {name: float(term[place]) for name, term in terms.items()}}
                 for place in range(envs.num_envs)
             ]
             for place in np.flatnonzero(terminated | truncated):

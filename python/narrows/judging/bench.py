@@ -9,6 +9,8 @@ import os
 import random
 import secrets
 import shlex
+import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -36,11 +38,17 @@ from narrows.results import Result, run
 from narrows.wasm import Wasm
 
 FORMAT = 1
-_COMPILES = "rustc --edition 2024 --target wasm32-unknown-unknown --crate-type cdylib -O"
+COMPILES = (
+    "rustc --edition 2024 --target wasm32-unknown-unknown --crate-type cdylib -O -C strip=symbols"
+)
+# Characters that are shown of what it says of a law.
+RUSTC_SAYS = 1000
 # A law's file has no more bytes than this.
 LARGEST = 60_000
-# After so many failures nothing more is run.
-MOST_FAILURES = 10
+# After so many failures nothing more is run, nor after so many runs that took too long.
+MOST_FAILURES, MOST_LATE = 10, 2
+# Seconds for which a law may compute in one run.
+COMPUTES = 3
 # Scenarios that are run twice, to see whether the same comes of it; and those that are moved.
 TWICE, MOVED = 5, 24
 # By how much rate and RTT are moved at most, by how many points the score may fall on average, and
@@ -72,6 +80,14 @@ class _Given:
     # Whether its flows are told to be marked, as it answers marks and does not ask itself.
     answers: bool
     cell: Cell | None = None
+
+    @property
+    def unmarked(self) -> Law | None:
+        """The law as it goes without marks; None if it has none to begin with."""
+        asks: object = getattr(self.law, "ecn", "")
+        if isinstance(self.law, type) and asks:
+            return type(self.law.__name__, (self.law,), {"ecn": ""})
+        return self.law if self.answers else None
 
 
 @dataclass
@@ -139,9 +155,11 @@ class _Bench:
         self, case: Case, seed: int, beside: float | None, watch: Watch, marked: bool = True
     ) -> Marks | dict[str, Any]:
         """Return the law's marks, or how it failed; without ECN unless it is `marked`."""
+        law = self.given.law if marked else self.given.unmarked
+        assert law is not None, "only a law with marks is run without"
         try:
             marked = marked and self.given.answers
-            result = self.result(case, seed, self.given.law, marked, watch)
+            result = self.result(case, seed, law, marked, watch)
             return marks(case, result, beside)
         except LawError as error:
             return error.told
@@ -198,25 +216,24 @@ def _opened(given: Any, trusted: bool, seconds: int, end: float) -> Iterator[_Gi
     """Make a law ready: a file's in a sandbox, unless it is trusted."""
     about = {"file": None, "sha256": None, "kind": "object", "name": None, "sandbox": "none"}
     if not isinstance(given, str | os.PathLike):
-        yield _Given(about | {"name": name_of(given)}, given, answers_marks(given))
+        yield _ready(about | {"name": name_of(given)}, given)
         return
     text = os.fspath(given)
     if text.endswith((".toml", ".wasm")):
         made = Formula if text.endswith(".toml") else Wasm
         law: FileLaw = made.load(text)
         about |= _of_file(text, _bytes(text))
-        about |= {"kind": law.kind, "name": law.__name__, "sandbox": law.kind}
-        try:
-            answers = answers_marks(law)
-        except _core.BoundsError as error:
-            # Its first answer cannot be.
-            failed = LawError("bounds", str(error))
-            failed.about = about
-            raise failed from None
-        yield _Given(about, law, answers)
+        yield _ready(about | {"kind": law.kind, "name": law.__name__, "sandbox": law.kind}, law)
         return
     if text.endswith(".rs"):
-        raise Error(f"{text}: judge its module: {_COMPILES} {shlex.quote(text)}")
+        with _compiled(text) as module:
+            try:
+                compiled = Wasm.load(module)
+            except Error as error:
+                raise Error(str(error).replace(module, text)) from None
+            about |= _of_file(text, _bytes(text)) | {"kind": "rust", "sandbox": compiled.kind}
+            yield _ready(about | {"name": Path(text).name}, compiled)
+        return
     if not text.endswith(".py"):
         if Path(text).exists():
             raise Error(
@@ -224,14 +241,14 @@ def _opened(given: Any, trusted: bool, seconds: int, end: float) -> Iterator[_Gi
                 f"law.wasm; of a policy's file say policy:{text}"
             )
         named("law", [text])
-        yield _Given(about | {"kind": "built-in", "name": text}, text, answers_marks(text))
+        yield _ready(about | {"kind": "built-in", "name": text}, text)
         return
     data = _bytes(text)
     about |= _of_file(text, data) | {"kind": "python"}
     source = _source(text, data)
     if trusted:
         law_here = _class_of(source, text)
-        yield _Given(about | {"name": law_here.__name__}, law_here, answers_marks(law_here))
+        yield _ready(about | {"name": law_here.__name__}, law_here)
         return
     if lacks := doors.missing():
         raise Error(
@@ -245,7 +262,37 @@ def _opened(given: Any, trusted: bool, seconds: int, end: float) -> Iterator[_Gi
         except LawError as error:
             error.about = about
             raise
-        yield _Given(about | {"name": remote.__name__}, remote, answers_marks(remote), cell)
+        yield _ready(about | {"name": remote.__name__}, remote, cell)
+
+
+def _ready(about: dict[str, Any], law: Law, cell: Cell | None = None) -> _Given:
+    """Return a law that flows can have; a `LawError` if what it says of itself cannot be."""
+    try:
+        return _Given(about, law, answers_marks(law), cell)
+    except ValueError as error:
+        failed = LawError("bounds", str(error))
+        failed.about = about
+        raise failed from None
+
+
+@contextlib.contextmanager
+def _compiled(source: str) -> Iterator[str]:
+    """Compile a law in Rust to a module."""
+    _bytes(source)
+    with tempfile.TemporaryDirectory() as folder:
+        module = str(Path(folder) / f"{Path(source).stem}.wasm")
+        try:
+            done = subprocess.run(
+                [*COMPILES.split(), "-o", module, source],
+                capture_output=True,
+                check=False,
+                text=True,
+            )
+        except FileNotFoundError:
+            raise Error(f"{source}: there is no rustc here that compiles it to a module") from None
+        if done.returncode:
+            raise Error(f"{source}: rustc says: {done.stderr.strip()[:RUSTC_SAYS]}")
+        yield module
 
 
 def _bytes(text: str) -> bytes:
@@ -287,7 +334,7 @@ def judge(
     trusted: bool = False,
     count: int = EACH,
     only: str | None = None,
-    seconds: int = 10,
+    seconds: int = COMPUTES,
 ) -> Judged:
     """Judge a law that nobody need trust.
 
@@ -296,8 +343,8 @@ def judge(
     law
         The path of a Python file with one class of `narrows.Controller` or
         `narrows.IntervalController`, which runs in a sandbox: no files, no network, no other
-        processes, bounded time and memory. Or the path of a `narrows.Formula` or a `narrows.Wasm`,
-        a law's name, or a class in this process.
+        processes, bounded time and memory. Or the path of a `narrows.Formula`, a `narrows.Wasm` or
+        its source in Rust, a law's name, or a class in this process.
     key
         What the held-out scenarios are drawn from, which are then told; a fresh one if None, and
         they are not.
@@ -333,14 +380,16 @@ def judge(
     >>> judged.score > 50, sorted(judged.told["against"])
     (True, ['reno'])
     """
-    for name, value in (("seeds", seeds), ("count", count), ("budget", budget)):
+    bounds = {"seeds": seeds, "count": count, "budget": budget, "seconds": seconds}
+    for name, value in bounds.items():
         if not value > 0:
             raise Error(f"{name}: {value} is not above 0")
     named("against", against)
     begun, shows = time.monotonic(), key is not None
     drawn_from = key if key is not None else secrets.token_hex(8)
     chosen = _chosen(count, drawn_from, only)
-    repeat = _repeat(law, drawn_from if shows else None, trusted, count, seeds, against)
+    key_shown = drawn_from if shows else None
+    repeat = _repeat(law, key_shown, trusted, count, seeds, against, seconds)
     runs: list[Run] = []
     about: dict[str, Any] = {}
     suspicions: list[str] = []
@@ -365,6 +414,8 @@ def judge(
         # It was over before the law had said a word.
         pass
     failures = [_told_failure(run, shows, repeat) for run in runs if run.failure is not None]
+    # First those that can be shown.
+    failures.sort(key=lambda failure: "repeat" not in failure)
     failures += [broken] if broken else []
     found = scores(runs, "law")
     if (low := found["gap"]["low"]) is not None and low > 0 and len(runs) >= 2 * len(KINDS):
@@ -415,7 +466,13 @@ def _chosen(count: int, key: str, only: str | None) -> list[Case]:
 
 
 def _repeat(
-    law: Any, key: str | None, trusted: bool, count: int, seeds: int, against: Sequence[str]
+    law: Any,
+    key: str | None,
+    trusted: bool,
+    count: int,
+    seeds: int,
+    against: Sequence[str],
+    seconds: int,
 ) -> str | None:
     """Return the command that runs a scenario again, but for its id; None of an object."""
     if not isinstance(law, str | os.PathLike):
@@ -423,6 +480,7 @@ def _repeat(
     words = ["narrows", "judge", os.fspath(law), "--count", str(count), "--seeds", str(seeds)]
     words += ["--key", key] if key is not None else []
     words += ["--against", ",".join(against)] if against else []
+    words += ["--seconds", str(seconds)] if seconds != COMPUTES else []
     return shlex.join([*words, *(["--trusted"] if trusted else [])])
 
 
@@ -431,7 +489,8 @@ def _told_failure(run: Run, shows: bool, repeat: str | None) -> dict[str, Any]:
     failure = {"id": run.case.id, "seed": run.seed} | (run.failure or {})
     if run.case.id.startswith(HELD_OUT) and not shows:
         message = str(failure["message"]).split(":")[0]
-        return failure | {"id": HELD_OUT, "message": message}
+        told = {name: it for name, it in failure.items() if name not in ("event", "at")}
+        return told | {"id": HELD_OUT, "message": message}
     return failure | ({"repeat": f"{repeat} --only {run.case.id}"} if repeat else {})
 
 
@@ -450,15 +509,17 @@ def _all(bench: _Bench, chosen: Sequence[Case], seeds: int, key: str) -> list[Ru
         of_seed = [(case, seed) for case in chosen]
         random.Random(f"{key} {seed}").shuffle(of_seed)
         jobs += of_seed
-    failures = threading.Semaphore(MOST_FAILURES)
+    failures, late = threading.Semaphore(MOST_FAILURES), threading.Semaphore(MOST_LATE)
     stopped = threading.Event()
 
     def one(number: int, watch: Watch) -> Run | None:
         if stopped.is_set():
             return None
         found = bench.judged(*jobs[number], watch)
-        if found is not None and found.failure is not None and not failures.acquire(False):
-            stopped.set()
+        if found is not None and found.failure is not None:
+            is_late = found.failure["kind"] == "time"
+            if not (failures.acquire(False) and (not is_late or late.acquire(False))):
+                stopped.set()
         return found
 
     found = [run for run in each(len(jobs), one) if run is not None]
@@ -503,7 +564,8 @@ def _looked_at(bench: _Bench, runs: Sequence[Run]) -> tuple[list[str], bool]:
     """Return what is suspicious about a law, and whether it does the same twice."""
     first = [run for run in runs if run.seed == 1 and run.failure is None]
     shown = [run for run in first if run.case.id.startswith(SHOWN)]
-    with_marks = [run for run in first if bench.given.answers and run.case.kind == "aqm"]
+    hears = bench.given.unmarked is not None
+    with_marks = [run for run in first if hears and run.case.kind == "aqm"]
     jobs = [(run.case, run, True) for run in shown[:TWICE]]
     jobs += [(run.case.moved(FACTOR), run, True) for run in shown[:MOVED]]
     jobs += [(run.case, run, False) for run in with_marks[:UNMARKED]]

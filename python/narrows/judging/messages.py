@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import cache
 
 ACK, LOSS, MARK, TIMER, INTERVAL, BEGIN = range(6)
+# What a law is asked for each of them, but for the last.
+EVENTS = ("on_ack", "on_loss", "on_mark", "on_timer", "on_interval")
 # A number that is none.
 NAN = float("nan")
 

@@ -22,6 +22,8 @@ from narrows.judging import messages
 
 # Seconds after which a law that does not answer is ended, and of wall time for each of its own.
 PATIENCE, SLACK = 20, 3.0
+# Seconds that a law has for an answer when the judgement is nearly over.
+SOON = 0.1
 # Characters that are told of what a law says, and of its name.
 LONGEST, LONGEST_NAME = 200, 40
 _NAMES = {"SIGXCPU": "time", "SIGKILL": "killed", "SIGSYS": "forbidden"}
@@ -103,7 +105,7 @@ class Cell:
     """
 
     source: str
-    seconds: int = 10
+    seconds: int = 3
     end: float = math.inf
     spent: Spent = field(default_factory=Spent)
 
@@ -165,8 +167,10 @@ class Cell:
             socket.send_fds(self._control, [asked], [theirs.fileno()])
         theirs.close()
         # What lasts longer fails, without another system call before each.
+        left = int(1e6 * min(PATIENCE, max(self.end - time.monotonic(), SOON)))
+        waits = struct.pack("@ll", *divmod(left, 1_000_000))
         for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-            ours.setsockopt(socket.SOL_SOCKET, option, struct.pack("@ll", PATIENCE, 0))
+            ours.setsockopt(socket.SOL_SOCKET, option, waits)
         return Child(self, number, ours, window)
 
     def _hear(self, wait: float) -> bool:
@@ -299,6 +303,9 @@ class Child:
             return messages.ANSWER.unpack(self._ask(kind, body))
         except struct.error:
             raise LawError("bounds", "an answer that is not four numbers") from None
+        except LawError as error:
+            error.told |= {"event": messages.EVENTS[kind], "at": values[0]}
+            raise
 
 
 def _checked(answer: bytes) -> dict[str, Any]:
@@ -327,6 +334,8 @@ def _checked(answer: bytes) -> dict[str, Any]:
                 raise ValueError
             checked["first"] = first
         return checked
+    except LawError:
+        raise
     except (ValueError, KeyError, TypeError, RecursionError):
         raise LawError("bounds", "what it says of itself cannot be read") from None
 

@@ -29,6 +29,7 @@ class Asked:
     against: list[str]
     budget: str
     count: int
+    seconds: int
     only: str | None
     trusted: bool
 
@@ -42,6 +43,7 @@ class Asked:
             budget=_core.seconds("--budget", self.budget),
             trusted=self.trusted,
             count=self.count,
+            seconds=self.seconds,
             only=self.only,
         )
 
