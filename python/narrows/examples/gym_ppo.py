@@ -1,7 +1,7 @@
 """Train a policy with PPO of stable-baselines3 on Aurora's links, and hold it against laws.
 
-Run it with ``pip install "narrows[gym]" stable-baselines3`` and ``python gym_ppo.py 150``, for so
-many seconds of training. docs/gym.md says what comes of it, and what it is not.
+Run it with ``pip install "narrows[gym]" stable-baselines3`` and ``python gym_ppo.py 400000``, for
+so many decisions. docs/gym.md says what comes of it, and what it is not.
 """
 
 import sys
@@ -17,7 +17,7 @@ def main() -> None:
     from gymnasium.vector import AutoresetMode  # noqa: PLC0415
     from stable_baselines3 import PPO  # noqa: PLC0415
 
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 150
+    decisions = int(sys.argv[1]) if len(sys.argv) > 1 else 400_000
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 
     # With nets as small as these threads wait for each other more than they compute.
@@ -39,12 +39,14 @@ def main() -> None:
         n_steps=256,
         batch_size=1024,
         n_epochs=8,
-        learning_rate=5e-4,
+        # It ends at 0: at one rate for good PPO forgets again what it has learnt.
+        learning_rate=lambda left: 5e-4 * left,
         policy_kwargs={"net_arch": [64, 32]},
         device="cpu",
     )
-    end = time.monotonic() + seconds
-    model.learn(10**9, callback=lambda *_: time.monotonic() < end)
+    begun = time.monotonic()
+    model.learn(decisions)
+    seconds = time.monotonic() - begun
     policy = nw.Policy.from_sb3(model, "aurora", scale=6, name="ppo")
     policy.save("ppo.npz")
     print(f"{model.num_timesteps} decisions in {seconds:.0f} s")
