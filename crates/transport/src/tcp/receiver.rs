@@ -17,8 +17,8 @@ pub struct AckPolicy {
     /// acknowledgements are aggregated by time.
     pub delay: Duration,
     /// Acknowledgements at the start of a connection, and after a packet that had arrived before,
-    /// that are sent at once, and also while the receive window grows and for what ends a burst or
-    /// the data, as Linux does; 0 for none.
+    /// that are sent at once, and also while the receive window grows, for marks and their answers,
+    /// and for what ends a burst or the data, as Linux does; 0 for none.
     pub quick: u32,
     /// Packets that arrive within this time of the first, up to 64 kB, are taken as one, which is
     /// acknowledged as soon as it holds `every` packets (generic receive offload); 0 without it.
