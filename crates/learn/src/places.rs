@@ -173,8 +173,8 @@ impl Turn<'_> {
     }
 }
 
-/// Takes all turns, with the help of `others`: who has taken one takes the next that is left, as some
-/// places have many times the packets of others.
+/// Takes all turns, with the help of `others`: who has taken one takes the next that is left, as
+/// some places have many times the packets of others.
 fn take_together(turns: &mut [Turn<'_>], others: usize, join: &(dyn Fn() + Sync)) {
     let left = Mutex::new(turns.iter_mut());
     let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
