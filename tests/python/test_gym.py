@@ -161,7 +161,8 @@ def test_a_share_is_rewarded_up_to_what_is_fair() -> None:
 
 
 def test_gymnasium_imports_what_an_id_names() -> None:
-    made = "import gymnasium; print(gymnasium.make('narrows.gym:narrows/Plain-v0').observation_space.shape)"
+    env = "gymnasium.make('narrows.gym:narrows/Plain-v0')"
+    made = f"import gymnasium; print({env}.observation_space.shape)"
     done = subprocess.run([sys.executable, "-c", made], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "(48,)"
 
