@@ -380,10 +380,7 @@ def judge(
     >>> judged.score > 50, sorted(judged.told["against"])
     (True, ['reno'])
     """
-    bounds = {"seeds": seeds, "count": count, "budget": budget, "seconds": seconds}
-    for name, value in bounds.items():
-        if not value > 0:
-            raise Error(f"{name}: {value} is not above 0")
+    _expect_positive(seeds=seeds, count=count, budget=budget, seconds=seconds)
     named("against", against)
     begun, shows = time.monotonic(), key is not None
     drawn_from = key if key is not None else secrets.token_hex(8)
@@ -413,10 +410,7 @@ def judge(
     except OverError:
         # It was over before the law had said a word.
         pass
-    failures = [_told_failure(run, shows, repeat) for run in runs if run.failure is not None]
-    # First those that can be shown.
-    failures.sort(key=lambda failure: "repeat" not in failure)
-    failures += [broken] if broken else []
+    failures = _failures(runs, shows, repeat) + ([broken] if broken else [])
     found = scores(runs, "law")
     if (low := found["gap"]["low"]) is not None and low > 0 and len(runs) >= 2 * len(KINDS):
         suspicions.append(f"worth less where it is not known: the gap is above {low:.1f} points")
@@ -482,6 +476,18 @@ def _repeat(
     words += ["--against", ",".join(against)] if against else []
     words += ["--seconds", str(seconds)] if seconds != COMPUTES else []
     return shlex.join([*words, *(["--trusted"] if trusted else [])])
+
+
+def _expect_positive(**values: float) -> None:
+    for name, value in values.items():
+        if not value > 0:
+            raise Error(f"{name}: {value} is not above 0")
+
+
+def _failures(runs: Sequence[Run], shows: bool, repeat: str | None) -> list[dict[str, Any]]:
+    """Return how runs failed, first those that can be shown."""
+    failures = [_told_failure(run, shows, repeat) for run in runs if run.failure is not None]
+    return sorted(failures, key=lambda failure: "repeat" not in failure)
 
 
 def _told_failure(run: Run, shows: bool, repeat: str | None) -> dict[str, Any]:

@@ -20,8 +20,9 @@ from narrows.controller import Controller, IntervalController
 from narrows.errors import Error
 from narrows.judging import messages
 
-# Seconds after which a law that does not answer is ended, and of wall time for each of its own.
-PATIENCE, SLACK = 20, 3.0
+# Seconds after which a law that does not answer is ended, and the least of wall time for all its
+# answers in one run, or else so much for each of its own: a machine may have other work.
+PATIENCE, LASTS, SLACK = 20, 30.0, 3.0
 # Seconds that a law has for an answer when the judgement is nearly over.
 SOON = 0.1
 # Characters that are told of what a law says, and of its name.
@@ -235,7 +236,8 @@ class Child:
     def __init__(self, cell: Cell, number: int, pipe: socket.socket, window: float) -> None:
         self._cell, self._number = cell, number
         self._file = pipe.detach()
-        self._end = time.monotonic() + SLACK * cell.seconds
+        self._lasts = max(LASTS, SLACK * cell.seconds)
+        self._end = time.monotonic() + self._lasts
         body = messages.numbers(1).pack(window) + cell.source.encode()
         self.told = _checked(self._ask(messages.BEGIN, body))
 
@@ -277,7 +279,7 @@ class Child:
         if ended is None:
             self._cell.kill(self._number)
             over = time.monotonic() > self._end
-            longest = SLACK * self._cell.seconds if over else PATIENCE
+            longest = self._lasts if over else PATIENCE
             what = "a run of it has lasted" if over else "no answer in"
             return LawError("time", f"{what} {longest:g} s")
         status, seconds = ended
