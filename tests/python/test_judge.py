@@ -495,16 +495,15 @@ def test_a_law_is_told_when_and_at_what_it_failed(tmp_path: Path) -> None:
 
 
 @needs_a_sandbox
-@pytest.mark.parametrize("trusted", [False, True])
-def test_a_class_that_is_deaf_to_marks_is_suspected(tmp_path: Path, trusted: bool) -> None:
+def test_a_class_that_is_deaf_to_marks_is_suspected(tmp_path: Path) -> None:
     marked = '    ecn = "classic"\n'
-    for name, more in [
-        ("deaf", f"{marked}    def on_mark(self, mark): pass\n"),
-        ("hears", f"{marked}    def on_mark(self, mark): self.on_loss(mark)\n"),
+    for name, more, trusted in [
+        ("deaf", f"{marked}    def on_mark(self, mark): pass\n", False),
+        ("hears", f"{marked}    def on_mark(self, mark): self.on_loss(mark)\n", True),
     ]:
-        (tmp_path / f"{name}.py").write_text(f"{RENO}{more}")
         file = tmp_path / f"{name}.py"
-        judged = nw.judge(file, count=40, seeds=1, key="a", against=[], trusted=trusted)
+        file.write_text(f"{RENO}{more}")
+        judged = nw.judge(file, count=8, seeds=1, key="a", against=[], trusted=trusted)
         told = [it for it in judged.told["suspicions"] if "does not answer them" in it]
         assert len(told) == (name == "deaf"), judged.told["suspicions"]
 
