@@ -566,7 +566,7 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_law_in_rust_is_compiled_and_judged(module: Path, tmp_path: Path) -> None:
     told, of_module = (
-        nw.judge(file, count=2, seeds=1, key="a", against=[]).told
+        nw.judge(file, count=2, seeds=1, key="a", against=[], trusted=True).told
         for file in (module.with_suffix(".rs"), module)
     )
     law = told["law"]
@@ -574,10 +574,13 @@ def test_a_law_in_rust_is_compiled_and_judged(module: Path, tmp_path: Path) -> N
     assert told["score"] == of_module["score"]
     (tmp_path / "bad.rs").write_text("fn main(")
     with pytest.raises(Error, match=r"bad\.rs: rustc says: error: "):
-        nw.judge(tmp_path / "bad.rs")
+        nw.judge(tmp_path / "bad.rs", trusted=True)
     (tmp_path / "mute.rs").write_text('#[unsafe(no_mangle)] pub extern "C" fn hello() {}')
     with pytest.raises(Error, match=r"mute\.rs: it exports no window\(\)"):
-        nw.judge(tmp_path / "mute.rs")
+        nw.judge(tmp_path / "mute.rs", trusted=True)
+    (tmp_path / "reads.rs").write_text('include!("/etc/passwd");')
+    with pytest.raises(Error, match=r"reads\.rs: rustc reads and shows what a source includes"):
+        nw.judge(tmp_path / "reads.rs")
 
 
 def test_a_module_is_judged_as_the_law_that_it_is(module: Path) -> None:

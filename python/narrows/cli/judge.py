@@ -19,7 +19,7 @@ def judge(
         str,
         typer.Argument(
             help="A Python file with one class of a controller, a formula, a WebAssembly module "
-            "or its source in Rust, or a law's name."
+            "or, with --trusted, its source in Rust, or a law's name."
         ),
     ],
     key: Annotated[

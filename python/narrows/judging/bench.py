@@ -226,6 +226,12 @@ def _opened(given: Any, trusted: bool, seconds: int, end: float) -> Iterator[_Gi
         yield _ready(about | {"kind": law.kind, "name": law.__name__, "sandbox": law.kind}, law)
         return
     if text.endswith(".rs"):
+        if not trusted:
+            raise Error(
+                f"{text}: rustc reads and shows what a source includes, outside of the sandbox; "
+                f"judge a law that you trust with --trusted, or its module: {COMPILES} "
+                f"{shlex.quote(text)}"
+            )
         with _compiled(text) as module:
             try:
                 compiled = Wasm.load(module)
@@ -343,8 +349,8 @@ def judge(
     law
         The path of a Python file with one class of `narrows.Controller` or
         `narrows.IntervalController`, which runs in a sandbox: no files, no network, no other
-        processes, bounded time and memory. Or the path of a `narrows.Formula`, a `narrows.Wasm` or
-        its source in Rust, a law's name, or a class in this process.
+        processes, bounded time and memory. Or the path of a `narrows.Formula`, a `narrows.Wasm` or,
+        trusted, its source in Rust, a law's name, or a class in this process.
     key
         What the held-out scenarios are drawn from, which are then told; a fresh one if None, and
         they are not.
@@ -355,7 +361,8 @@ def judge(
     budget
         Seconds of wall time; what has been run by then is judged.
     trusted
-        Whether a file runs in this process, without a sandbox.
+        Whether a file of Python runs in this process, and one of Rust is compiled, without a
+        sandbox.
     count
         Scenarios of each part, shown and held out.
     only
