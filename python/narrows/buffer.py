@@ -14,32 +14,27 @@ link by a small power, 0 where it is small (Raina and Wischik) and 1/2 where it 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.stats import t as students
 
-from narrows.check import Verdict, judge, lean
-from narrows.errors import Error
-from narrows.pool import check_memory, each
-from narrows.scenario import Scenario
-from narrows.score.store import Numbers, Store
+from narrows.advisor import FRESH, Advisor
+from narrows.check import Verdict, judge
+from narrows.targets import Target
 from narrows.types import Floats
 
 # Buffers around the answer, by a factor from each to the next: more would bend the parabola where
-# the number is steep; and seeds: of a look, of the parabola, and fresh ones.
+# the number is steep; and seeds: of a first look, and of the parabola.
 STEP = 1.25
 PLACES = (-2, -1, 0, 1, 2)
-LOOK, FIRST, FRESH = [1, 2, 3], 3, list(range(1001, 1007))
+LOOK, FIRST = [1, 2, 3], 3
 # Denied is what the interval of fresh seeds excludes on one side, at 95 %.
 DENIED = 0.9
 # Inside, a little more is asked for, as looking again and again costs some of it.
 INSIDE = 0.98
 WITHIN = math.log(1.1)
-# A share of the bound's distance from nothing below which a number is as good as none.
-LEAST_MISS = 1e-6
 MOST_RUNS = 200
 # The power of a link's size by which its buffer grows.
 POWERS = (0.0, 0.5)
@@ -48,44 +43,10 @@ MOST_MOVES = 6
 # So many steps of a fiftieth the safe end may move.
 STEPS = 5
 LEAST = 2
-# Numbers that grow with the buffer, and numbers that fall; of both less is better.
-GROWING = ("delay", "queue", "rtt")
-FALLING = ("loss", "lost", "drops", "timeouts", "slowdown", "completion_time")
-
-
-@dataclass(frozen=True)
-class Target:
-    """A number of a run with its bound.
-
-    Attributes
-    ----------
-    name
-        Of the number, like ``utilisation`` or ``links.bottleneck.delay_p99``.
-    bound
-        As it is written.
-    """
-
-    name: str
-    bound: str
-
-    @property
-    def is_growing(self) -> bool:
-        """Whether the number grows with the buffer, so that it bounds that from above."""
-        return self._is_of(GROWING)
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether the bound keeps the number from what nobody wants."""
-        return self.bound.startswith("<" if self._is_of(GROWING + FALLING) else ">")
-
-    def _is_of(self, words: Sequence[str]) -> bool:
-        last = self.name.rpartition(".")[2]
-        return any(word in last for word in words)
-
-    def miss(self, value: float) -> float:
-        """Return the logarithm of what misses: of 1 − value if that is to be large, or of it."""
-        missing = 1 - value if self.bound.startswith(">") else value
-        return math.log(max(missing, LEAST_MISS))
+# A target that is missed again beyond its answer is said to be by this many standard errors.
+SURELY = 3.0
+# Fewer losses than this say little of their share.
+FEW_LOSSES = 100
 
 
 @dataclass(frozen=True)
@@ -118,91 +79,6 @@ class Answer:
     doubt: str = ""
 
 
-class Advisor:
-    """What asks runs, and keeps what they say.
-
-    Parameters
-    ----------
-    base
-        A scenario over a dumbbell, whose buffer varies.
-    targets
-        What is asked of it.
-    most
-        The largest buffer that is tried, in packets.
-    store
-        Where numbers are kept as they come.
-    """
-
-    def __init__(
-        self, base: Scenario, targets: Sequence[Target], most: float, store: Store | None = None
-    ) -> None:
-        self.targets = list(targets)
-        self.most = most
-        self._base = base.with_(expect={target.name: target.bound for target in targets})
-        self._store = Store(None) if store is None else store
-        self._known: dict[tuple[int, int], Floats] = {}
-        told = self._base.checked.expectations()
-        self._places = {name: place for place, (name, *_) in enumerate(told)}
-        self.sides = {name: side for name, _, _, side, *_ in told}
-        self.kinds = {name: kind for name, _, _, _, kind, *_ in told}
-        for target in targets:
-            if target.bound.startswith(">") and self.kinds[target.name] not in ("ratio", "part"):
-                raise Error(
-                    f"--target: {target.name} has no greatest value to come near to; ask for a "
-                    "ratio, like utilisation >= 0.98"
-                )
-        self.runs = 0
-
-    def scenario(self, packets: int) -> Scenario:
-        """Return the scenario with a buffer."""
-        return self._base.with_({"dumbbell.buffer": f"{packets}p"})
-
-    def bound(self, target: Target) -> float:
-        """Return what a target's bound amounts to; runs have been made."""
-        place = self._places[target.name]
-        return float(next(iter(self._known.values()))[place][1])
-
-    def ask(self, buffers: Sequence[int], seeds: Sequence[int]) -> None:
-        """Run buffers under seeds, as far as they have not been run."""
-        jobs = [
-            (packets, seed)
-            for packets in dict.fromkeys(buffers)
-            for seed in seeds
-            if (packets, seed) not in self._known
-        ]
-        cases = {packets: self.scenario(packets) for packets in {job[0] for job in jobs}}
-        leans = {packets: lean(case) for packets, case in cases.items()}
-        check_memory([case.weight() for case in leans.values()], len(seeds))
-
-        def one(job: int, watch: Callable[[float], None]) -> Numbers:
-            packets, seed = jobs[job]
-            return self._store.numbers(cases[packets], leans[packets], seed, watch)
-
-        if jobs:
-            for job, found in zip(jobs, each(len(jobs), one), strict=True):
-                self._known[job] = np.array(found, dtype=np.float64)
-                self.runs += 1
-
-    def values(self, target: Target, packets: int, seeds: Sequence[int]) -> list[float]:
-        """Return the number under each seed; it has been asked for."""
-        place = self._places[target.name]
-        values = [float(self._known[packets, seed][place][0]) for seed in seeds]
-        if any(map(math.isnan, values)):
-            raise Error(
-                f"--target: runs with {packets} packets of buffer show no {target.name}; give a "
-                "longer --duration, or another target"
-            )
-        return values
-
-    def asked(self) -> list[int]:
-        """Return the buffers that have been run, in order."""
-        return sorted({packets for packets, seed in self._known if seed not in FRESH})
-
-    def seeds_of(self, packets: int) -> list[int]:
-        """Return the seeds under which a buffer has been run, but for fresh ones."""
-        return sorted(seed for size, seed in self._known if size == packets and seed not in FRESH)
-
-
 @dataclass(frozen=True)
 class Part:
     """A link that is a part of the asked one, with a part of its flows.
@@ -219,7 +95,13 @@ class Part:
     advisor: Advisor
 
 
-def answer(advisor: Advisor, target: Target, guess: float, parts: Sequence[Part] = ()) -> Answer:
+def answer(
+    advisor: Advisor,
+    target: Target,
+    guess: float,
+    parts: Sequence[Part] = (),
+    is_near: bool = False,
+) -> Answer:
     """Find the buffer at which a target is just met, with its interval.
 
     Parameters
@@ -232,6 +114,8 @@ def answer(advisor: Advisor, target: Target, guess: float, parts: Sequence[Part]
         Where to begin, in packets.
     parts
         Links that say better where to begin; the smallest first.
+    is_near
+        Whether the guess is so good that it is looked for right around it, and no part is asked.
 
     Returns
     -------
@@ -239,7 +123,7 @@ def answer(advisor: Advisor, target: Target, guess: float, parts: Sequence[Part]
         With what makes it doubtful, if something does. Runs of parts are not among its own.
     """
     before = advisor.runs
-    told = _from_parts(parts, target, guess)
+    told = guess if is_near else _from_parts(parts, target, guess)
     if told is None:
         low, high = _bracket(advisor, target, guess)
     else:
@@ -293,7 +177,24 @@ def _told(
         low, packets = min(low, sure), min(packets, sure)
     else:
         high = max(high, sure)
+    doubts += _odd(advisor, target, low if target.is_growing else high, seeds)
     return Answer(target, packets, low, high, runs, seeds, "; ".join(doubts))
+
+
+def _odd(advisor: Advisor, target: Target, end: float, seeds: int) -> Iterator[str]:
+    """Yield what makes an answer doubtful though its interval is small; `end` is the safe one."""
+    lost = advisor.bound(target) * advisor.packets * seeds
+    if target.name == "loss_rate" and lost < FEW_LOSSES:
+        yield f"it is of {lost:.0f} losses; give a longer --duration"
+    for size in advisor.asked():
+        if (size < end) != target.is_growing or size == end:
+            continue
+        values = advisor.values(target, size, advisor.seeds_of(size))
+        over = np.array([target.miss(it) for it in values]) - target.miss(advisor.bound(target))
+        error = float(np.std(over, ddof=1)) / math.sqrt(len(over)) if len(over) > 1 else math.inf
+        if float(np.mean(over)) > SURELY * error > 0:
+            yield f"with {size} packets it is missed again: flows keep in step"
+            return
 
 
 def _confirmed(advisor: Advisor, target: Target, end: float) -> int | None:
@@ -406,63 +307,3 @@ def _root(x: Floats, y: Floats, wanted: float) -> float | None:
         return None
     # Of the two roots the one that a straight line would have.
     return middle + float(-2 * d / (a + math.copysign(math.sqrt(inside), a)))
-
-
-def targets_of(text: str) -> list[Target]:
-    """Read targets between commas, like ``utilisation >= 0.98, delay_p99 <= 2ms``.
-
-    Parameters
-    ----------
-    text
-        As on the command line.
-
-    Returns
-    -------
-    list of Target
-        In order.
-
-    Raises
-    ------
-    Error
-        If one has no bound, is named twice, or cannot be searched for.
-
-    Examples
-    --------
-    >>> targets_of("utilisation >= 0.98, delay_p99 <= 2ms")[1].is_growing
-    True
-    """
-    found: list[Target] = []
-    for part in text.split(","):
-        name, _, bound = part.strip().partition(" ")
-        if not bound or bound.strip()[:1] not in "<>":
-            raise Error(f'--target: "{part.strip()}" is no bound; try utilisation >= 0.98')
-        target = Target(name, bound.strip())
-        if not target.is_wanted:
-            raise Error(f"--target: {part.strip()}: nobody wants that; turn the bound round")
-        if name in [it.name for it in found]:
-            raise Error(f"--target: {name} is named twice; leave one out")
-        found.append(target)
-    return found
-
-
-def curve(advisor: Advisor) -> list[dict[str, Any]]:
-    """Return what has been seen at each buffer, means over its seeds.
-
-    Parameters
-    ----------
-    advisor
-        After answers.
-
-    Returns
-    -------
-    list of dict
-        ``buffer`` in packets, ``seeds``, and each target's number by name.
-    """
-    rows = []
-    for packets in advisor.asked():
-        seeds = advisor.seeds_of(packets)
-        row: dict[str, Any] = {"buffer": packets, "seeds": len(seeds)}
-        for target in advisor.targets:
-            row[target.name] = float(np.mean(advisor.values(target, packets, seeds)))
-        rows.append(row)
-    return rows

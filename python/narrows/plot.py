@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +15,16 @@ import numpy as np
 
 from narrows import shown
 from narrows.errors import Error
-from narrows.metrics import SHOWN, Metric, metric
+from narrows.metrics import Metric, metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from narrows.arena import Arena
-    from narrows.buffer import Answer
     from narrows.comparison import Case
     from narrows.results import Result
     from narrows.sweeps import Sweep
-    from narrows.theory.buffers import Link
     from narrows.theory.fluid import Fluid
 
 PACINGS = {"none": "not paced", "own": "paced by law or transport"}
@@ -628,68 +626,6 @@ def _write_cells(
         ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=7)
 
 
-def buffers(
-    seen: Sequence[dict[str, Any]],
-    answers: Sequence[Answer],
-    kinds: Mapping[str, str],
-    link: Link,
-    told: Sequence[tuple[str, str, float, str]],
-) -> Figure:
-    """Draw what targets amount to over the buffer, with their bounds and what rules say.
-
-    Parameters
-    ----------
-    seen
-        What `narrows.buffer.curve` returns.
-    answers
-        What was found of each target.
-    kinds
-        The kinds of quantity of their numbers, by name.
-    link
-        What rules were asked of.
-    told
-        What `narrows.theory.buffers.rules` yields.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-        A row for each target over a logarithmic axis of packets, with milliseconds above, and a
-        strip with the rules; those that do not hold are grey.
-    """
-    from matplotlib import pyplot as plt  # noqa: PLC0415 (as in `panels`)
-
-    figure, axes = plt.subplots(
-        len(answers) + 1,
-        1,
-        figsize=(8.0, 2.1 * len(answers) + 1.9),
-        sharex=True,
-        squeeze=False,
-        layout="constrained",
-        height_ratios=[2.1] * len(answers) + [1.7],
-    )
-    rows = list(axes[:, 0])
-    packets = [row["buffer"] for row in seen]
-    for ax, found in zip(rows, answers, strict=False):
-        target = found.target
-        unit, scale, _ = SHOWN[kinds[target.name]]
-        ax.plot(packets, [row[target.name] * scale for row in seen], "o-", markersize=4)
-        if np.isfinite(found.packets) and found.packets:
-            ax.axvspan(found.low, found.high, alpha=0.25)
-        ax.set_ylabel(unit)
-        ax.set_title(f"{escaped(target.name)} {target.bound}", loc="left", fontsize=9)
-        ax.set_xscale("log")
-    _strip(rows[-1], told)
-    above = rows[0].secondary_xaxis(
-        "top", functions=(lambda x: x / link.rate * 1e3, lambda x: x * link.rate / 1e3)
-    )
-    above.set_xlabel("milliseconds")
-    for axis in (above.xaxis, rows[-1].xaxis):
-        for setter in (axis.set_major_formatter, axis.set_minor_formatter):
-            setter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "125" else "")
-    rows[-1].set_xlabel("buffer in packets")
-    return figure
-
-
 def overlay(result: Result, solved: Fluid) -> Figure:
     """Draw a run's mean windows and its queue, and a fluid model's over them.
 
@@ -720,30 +656,6 @@ def overlay(result: Result, solved: Fluid) -> Figure:
     for ax in (above, below):
         ax.legend(fontsize="x-small", loc="upper right")
     return figure
-
-
-def _strip(ax: Axes, told: Sequence[tuple[str, str, float, str]]) -> None:
-    """Draw what rules say as marks with names, one below the other."""
-    lines = sorted((it for it in told if np.isfinite(it[2]) and it[2] >= 1), key=lambda it: it[2])
-    middle = np.sqrt(lines[0][2] * lines[-1][2]) if lines else 1.0
-    for row, (name, _, size, doubt) in enumerate(lines):
-        colour = "0.6" if doubt else "black"
-        # Names stand where there is room for them.
-        offset, side = ((-6, 0), "right") if size > middle else ((6, 0), "left")
-        ax.plot([size], [-row], "|", color=colour, markersize=9, markeredgewidth=2)
-        ax.annotate(
-            escaped(name),
-            (size, -row),
-            offset,
-            textcoords="offset points",
-            va="center",
-            ha=side,
-            fontsize=8,
-            color=colour,
-        )
-    ax.set_ylim(-len(lines), 1)
-    ax.set_yticks([])
-    ax.set_title("rules; grey where they do not hold", loc="left", fontsize=9)
 
 
 def _check_lines(result: Sweep, x: str, by: Sequence[str]) -> None:

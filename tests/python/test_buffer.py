@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from binary import Run
-from narrows.buffer import Advisor, Part, Target, answer, targets_of
+from narrows.advisor import Advisor
+from narrows.buffer import Part, answer
 from narrows.errors import Error
+from narrows.targets import Target, targets_of
 from narrows.theory import buffers, bursts, queue
 from narrows.types import Floats
 
@@ -111,11 +113,34 @@ def test_rules_say_where_they_do_not_hold() -> None:
     assert few["M[X]/D/1/B"] == "there are no bursts"
     assert not doubts(1, 1e9, 45)["BDP(1/β − 1)"]
     assert doubts(1, 1e9, 45)["BDP/4"] == "it is of BBRv1"
-    bbr = buffers.Link(1e9 / 12e3, np.array([0.04]), 0.5, 1, 0.98, "bbr1")
+    bbr = buffers.Link(1e9 / 12e3, np.array([0.04]), 0.5, 1, 0.98, "bbr1", 1.0)
     told = {name: (packets, doubt) for name, _, packets, doubt in buffers.rules(bbr)}
     quarter, doubt = told["BDP/4"]
     assert quarter == pytest.approx(1e9 / 12e3 * 0.04 / 4) and not doubt
-    assert told["BDP(1/β − 1)"][1] == "BBRv1 keeps no share of its window"
+    rtts = np.linspace(0.02, 0.08, 500)
+    mixed = buffers.Link(1e10 / 12e3, rtts, 0.7, 1, 0.98, "cubic", 0.2)
+    root = {name: doubt for name, _, _, doubt in buffers.rules(mixed)}["BDP/√n"]
+    assert root == "20 % of the flows are BBR's, which hardly answer to losses"
+    equal = buffers.Link(1e10 / 12e3, np.full(500, 0.05), 0.7, 1, 0.98)
+    root = {name: doubt for name, _, _, doubt in buffers.rules(equal)}["BDP/√n"]
+    assert root == "equal RTTs keep flows in step"
+    assert told["BDP(1/β − 1)"][1] == "BBR keeps no share of its window"
+
+
+def test_the_buffer_of_a_queue_at_random_is_the_least_that_loses_so_little() -> None:
+    for load in (0.5, 0.9, 0.98):
+        for loss in (1e-2, 1e-3, 1e-6):
+            size = buffers.mm1b_buffer(loss, load)
+            assert float(queue.mm1b_loss(load, size)) <= loss * (1 + 1e-9)
+            assert float(queue.mm1b_loss(load, size - 1)) > loss
+
+
+def test_flows_and_utilisation_of_normal_windows_are_inverse() -> None:
+    for buffer, target in ((100.0, 0.98), (400.0, 0.995)):
+        flows = buffers.flows_of(buffer, 10_000, target, 0.7)
+        assert float(buffers.utilisation(buffer, 10_000, flows, 0.7)) == pytest.approx(target)
+    # What CUBIC keeps after a loss is enough from 3/7 of a BDP on.
+    assert buffers.flows_of(4300, 10_000, 0.999, 0.7) == 1.0
 
 
 class _Known(Advisor):
@@ -123,7 +148,7 @@ class _Known(Advisor):
 
     def __init__(self, seed: int, slope: float, noise: float, truth: float) -> None:
         self.targets = [Target("utilisation", ">= 0.98")]
-        self.most, self.runs = 1e6, 0
+        self.most, self.runs, self.packets = 1e6, 0, math.inf
         self.sides = {"utilisation": ">="}
         self._rng = np.random.default_rng(seed)
         self._common: dict[int, float] = {}
@@ -189,8 +214,8 @@ def test_any_delay_and_no_delay_are_told_apart(narrows: Run, tmp_path: Path) -> 
     words += ["--cache", str(tmp_path), "--target"]
     for target, status, size, told in (
         ("delay_p99 <= 1us", 1, "none", "no buffer meets all"),
-        ("delay_p99 <= 10s", 0, "any", "any buffer meets all"),
-        ("utilisation >= 1%", 0, "any", "any buffer meets all"),
+        ("delay_p99 <= 10s", 0, "any", "with any buffer all is met"),
+        ("utilisation >= 1%", 0, "any", "with any buffer all is met"),
     ):
         done = narrows(*words, target)
         assert done.returncode == status, done.stdout
@@ -202,8 +227,11 @@ def test_what_the_advisor_cannot_search_for_is_refused(narrows: Run, tmp_path: P
     words = ["buffer", "--rate", "20Mbps", "--rtt", "20ms", "--duration", "5", "--target"]
     for target, said in (
         ("goodput >= 15Mbps", "goodput has no greatest value to come near to"),
-        ("utilisation >= much", '">= much" is no number to search for'),
-        ("completion_time_p99 <= 2s", "show no completion_time_p99"),
+        ("utilisation >= much", '">= much" is not between 0 and 1'),
+        ("utilisation >= nan", '">= nan" is not between 0 and 1'),
+        ("links.bottleneck.utilisation >= 98", '">= 98" is not between 0 and 1'),
+        ("jain >= 0.9", "jain goes up and down with the buffer"),
+        ("utilisation >= 0.5, completion_time_p99 <= 2s", "show no completion_time_p99"),
     ):
         done = narrows(*words, target, "--cache", str(tmp_path))
         assert done.returncode == 2, target
@@ -230,6 +258,7 @@ def test_a_target_of_a_link_is_drawn(narrows: Run, tmp_path: Path) -> None:
         ("delay_p99 >= 2ms", "nobody wants that"),
         ("utilisation <= 0.9", "nobody wants that"),
         ("loss_rate <= 1%", None),
+        ("loss_rate<=1%", None),
         ("utilisation >= 0.9, utilisation >= 0.8", "utilisation is named twice"),
     ],
 )
@@ -267,8 +296,24 @@ def test_the_command_finds_what_runs_around_its_answer_show(narrows: Run, tmp_pa
     }
     # All of it is known now, and said again for people.
     again = narrows(*words)
-    assert "all is met" in again.stdout
+    assert "packets all is met" in again.stdout
     assert "BDP/√n" in again.stdout
+
+
+def test_what_goes_up_and_down_is_looked_at_where_the_rest_is_met(
+    narrows: Run, tmp_path: Path
+) -> None:
+    words = ["buffer", "--rate", "20Mbps", "--rtt", "20ms", "--flows", "4", "--duration", "5"]
+    words += ["--cache", str(tmp_path), "--target"]
+    done = narrows(*words, "utilisation >= 0.9, power >= 0.5")
+    assert done.returncode == 0, done.stderr
+    [least, most] = [line for line in done.stdout.splitlines() if "power >= 0.5" in line]
+    assert "holds" in least and "fails" in most and "with 133p" in most
+    done = narrows(*words, "utilisation >= 0.9, power >= 0.99")
+    assert done.returncode == 1, done.stdout
+    # Nothing is looked at where the rest is not met.
+    done = narrows(*words, "loss_rate <= 1e-7, jain >= 0.5", "--most", "4p")
+    assert done.returncode == 1 and "no buffer meets all" in done.stdout
 
 
 def test_the_inverse_ranks_laws_by_the_flows_they_need(narrows: Run, tmp_path: Path) -> None:
@@ -280,6 +325,14 @@ def test_the_inverse_ranks_laws_by_the_flows_they_need(narrows: Run, tmp_path: P
     assert set(rows) == {"reno", "cubic"}
     assert all(row["flows"] is not None and row["utilisation"] >= 0.9 for row in rows.values())
     assert rows["cubic"]["flows"] <= rows["reno"]["flows"]
+    assert all(row["beyond"] is None or row["beyond"] < row["flows"] for row in rows.values())
+    # Each pacing is a line, and what is written is what is printed.
+    done = narrows(*words, "--pacing", "none,even", "-o", str(tmp_path / "out"))
+    assert done.stdout.count("even") == 2
+    written = (tmp_path / "out" / "flows.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(written) == 4
+    done = narrows(*words, "--flows", "5")
+    assert done.returncode == 2 and "--given asks how many" in done.stderr
 
 
 def test_a_place_says_what_is_not_given(narrows: Run) -> None:

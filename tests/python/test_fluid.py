@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 from scipy.special import lambertw
 
 from narrows.theory import delay, fluid, fluid_queues, mixtures, response, stability
@@ -165,12 +166,28 @@ def test_a_bigger_buffer_asks_for_no_bigger_b() -> None:
 
 
 def test_cubic_rests_where_its_equations_say() -> None:
-    # s = K, W = (c/b)^¼·(τ/p)^¾ with p = 10⁻⁴(W/300)⁴: W⁴·W¹² = (c/b)(τ·300⁴/10⁻⁴)³.
-    rest = (0.4 / 0.3 * (0.1 * 300.0**4 / 1e-4) ** 3) ** (1 / 16)
+    # s = K = 1/λ, so W = c/(b·λ³), with p = 10⁻⁴(W/300)⁴ and λ = (1 − e^(−Wp))/τ.
+    def surplus(window: float) -> float:
+        cuts = -math.expm1(-window * 1e-4 * (window / 300) ** 4) / 0.1
+        return window - 0.4 / 0.3 / cuts**3
+
+    rest = float(brentq(surplus, 100, 1000, xtol=1e-12))
+    # As Vardoyan and others have it, for losses that come alone: (c/b)^¼·(τ/p)^¾.
+    alone = (0.4 / 0.3 * (0.1 * 300.0**4 / 1e-4) ** 3) ** (1 / 16)
+    assert rest == pytest.approx(alone, rel=0.01)
     for beside, moved in ((1.0, 1e-9), (1.01, 1e-2)):
         flows = [Group(fluid.Cubic(), rtt=0.1, window=beside * rest)]
         found = fluid.integrate(flows, Small(3000, lambda load: 1e-4 * load**4), 60.0, 10)
         assert abs(found.windows[-1, 0] / rest - 1) < moved
+
+
+def test_cubic_is_friendly_to_reno_where_windows_are_small() -> None:
+    # Reno that takes b and gains α = 3b/(2 − b): α(1 − p)/τ = b·w·λ at rest.
+    loss = 5e-3
+    window = _rests(fluid.Cubic(), loss)
+    gained, taken = 3 * 0.3 / 1.7 * (1 - loss), 0.3 * window * -math.expm1(-window * loss)
+    assert gained == pytest.approx(taken, rel=1e-4)
+    assert window > (0.4 / 0.3) ** 0.25 * (RTT / loss) ** 0.75
 
 
 def test_dctcp_swings_about_its_threshold() -> None:
@@ -262,9 +279,10 @@ def test_laws_rest_near_their_response_functions(
 def test_htcp_rests_where_its_equations_say() -> None:
     loss, law = 1e-3, fluid.Htcp()
     window = _rests(law, loss)
-    late = RTT / (window * loss) - 1
+    cuts = -math.expm1(-window * loss) / RTT
+    late = 1 / cuts - 1
     alpha = 1 + 10 * late + late * late / 4 if late > 0 else 1.0
-    assert window == pytest.approx(math.sqrt(2 * alpha * (1 - loss) / loss), rel=1e-4)
+    assert alpha * (1 - loss) / RTT == pytest.approx(window / 2 * cuts, rel=1e-4)
 
 
 def test_red_settles_where_its_mean_queue_loses_what_reno_needs() -> None:

@@ -10,6 +10,7 @@ import typer
 from narrows.cli.errors import end_unless
 from narrows.cli.options import CacheFolder, Force, Json, with_unit
 from narrows.cli.places import PLACES, Place, place_of
+from narrows.errors import Error
 
 commands = typer.Typer()
 
@@ -72,12 +73,14 @@ def buffer(
             help="Simulated time of a run.  [default: 10s, 100 RTTs, or 60s with BBR, if longer]"
         ),
     ] = None,
-    most: Annotated[str, typer.Option(help="The largest buffer to try.")] = "4bdp",
+    most: Annotated[
+        str | None, typer.Option(help="The largest buffer to try.  [default: 4bdp]")
+    ] = None,
     given: Annotated[
         str | None,
         typer.Option(
             help="The inverse: with this buffer, like 1ms, how many flows of which law meet the "
-            "target.  --cc then is a list between commas."
+            "target.  --cc, --pacing and --quantum are lists between commas then."
         ),
     ] = None,
     cache: CacheFolder = Path(".narrows"),
@@ -93,16 +96,20 @@ def buffer(
     Senders are Linux's unless --quantum or --pacing says otherwise. The exit status is 1 if no
     buffer meets all.
     """
-    from narrows.cli.work.buffer import Ask, Load, advise, invert
+    from narrows.cli.work.buffer import Ask, Load, advise
+    from narrows.cli.work.inverse import invert
 
+    for option, said in (("--flows", flows is not None), ("--most", most is not None)):
+        if given and said:
+            raise Error(f"{option}: --given asks how many flows one buffer serves; leave it out")
     usual = place_of(place) if place else Place()
     rate, rtt, cc = rate or usual.rate, rtt or usual.rtt, cc or usual.cc
     # A mixture that is given says how many flows there are.
     flows = flows or (None if "*" in cc else usual.flows)
     load = Load(pacing, queue, quantum, short, two_way)
     length = with_unit(duration) if duration else None
-    ask = Ask(rate, rtt, flows, cc, target, load, length, most, cache)
+    ask = Ask(rate, rtt, flows, cc, target, load, length, most or "4bdp", cache)
     if given:
-        invert(ask, given, json_)
+        invert(ask, given, json_, output, force)
         return
     end_unless(advise(ask, json_, output, force))

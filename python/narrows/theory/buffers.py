@@ -21,6 +21,8 @@ from narrows.types import Floats
 ETCP = 20
 # Fewer flows keep in step, and smaller windows live by timeouts: √n rules do not hold.
 FEW, SMALL = 30, 10.0
+# So do RTTs within a tenth of their mean; and BBR beside is a few up to a tenth of the flows.
+NARROW, FEW_BBR = 0.1, 0.1
 # The loss for which queues without feedback are asked.
 LOSS = 1e-3
 
@@ -183,6 +185,45 @@ def normal(bdp: float, flows: float, target: float, beta: float = 0.5) -> float:
     return float(above("bdp", bdp, 0) * share / (1 - share)) if share < 1 else float(np.inf)
 
 
+def flows_of(buffer: float, bdp: float, target: float, beta: float = 0.5) -> float:
+    """Return how many flows fill a target of a link over a buffer, as `utilisation` has it.
+
+    One flow is enough if what it keeps after a loss is: β(1 + B/BDP) of the link at the least.
+
+    Parameters
+    ----------
+    buffer
+        In packets, above 0.
+    bdp
+        In packets.
+    target
+        Above 0, below 1.
+    beta
+        The share kept after a loss.
+
+    Returns
+    -------
+    float
+        A number of flows, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of bounds.
+
+    Examples
+    --------
+    >>> round(flows_of(100, 10_000, 0.9899)), flows_of(10_000, 10_000, 0.98)
+    (10000, 1.0)
+    """
+    ratio = float(above("buffer", buffer, 0)) / float(above("bdp", bdp, 0))
+    wanted = float(erfinv(float(above("target", target, 0, 1 - 1e-15))))
+    if beta * (1 + ratio) >= target:
+        return 1.0
+    root = wanted * 2 * np.sqrt(2) * spread(beta) * (1 + ratio) / ratio
+    return float(max(root**2, 1.0))
+
+
 def variance(bdp: float, flows: float, beta: float = 0.5) -> float:
     """Return 3.3 s BDP/√n, within which 99.9 % of the sum of windows lie.
 
@@ -245,6 +286,75 @@ def log_window(window: float, target: float) -> float:
     return float(np.log(2 / float(above("window", window, 0)) ** 2) / np.log(rho) - 2)
 
 
+def log_window_paced(window: float, target: float) -> float:
+    """Return ln(W²/(2(1 − θ)))/ln(1/θ), with which flows of W packets fill θ of a link.
+
+    It is for paced senders, or hosts with access links far slower than the core.
+
+    Parameters
+    ----------
+    window
+        W in packets, above 0.
+    target
+        θ, the utilisation, above 0 and below 1.
+
+    Returns
+    -------
+    float
+        Packets.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of bounds.
+
+    References
+    ----------
+    M. Enachescu and others: "Routers with very small buffers", INFOCOM 2006. Its text could not be
+    read here; the form is as others have it.
+
+    Examples
+    --------
+    >>> round(log_window_paced(83, 0.9)), round(log_window_paced(83, 0.98))
+    (99, 597)
+    """
+    theta = float(above("target", target, 0, 1 - 1e-15))
+    squared = float(above("window", window, 0)) ** 2
+    return float(np.log(squared / (2 * (1 - theta))) / np.log(1 / theta))
+
+
+def mm1b_buffer(loss: float, load: float) -> int:
+    """Return the least buffer of an M/M/1/B queue that loses no more than a part.
+
+    Parameters
+    ----------
+    loss
+        Above 0, below 1.
+    load
+        ρ, above 0 and below 1.
+
+    Returns
+    -------
+    int
+        Packets.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of bounds.
+
+    Examples
+    --------
+    >>> [mm1b_buffer(1e-3, load) for load in (0.9, 0.98)]
+    [44, 151]
+    """
+    rho = float(above("load", load, 0, 1 - 1e-15))
+    p = float(above("loss", loss, 0, 1 - 1e-15))
+    # (1 − ρ)ρ^B = p(1 − ρ^(B+1)), solved for ρ^B.
+    power = p / (1 - rho + p * rho)
+    return max(1, int(np.ceil(np.log(power) / np.log(rho) - 1e-9)))
+
+
 @dataclass(frozen=True)
 class Link:
     """What rules are asked of.
@@ -263,6 +373,8 @@ class Link:
         The utilisation that is wanted, below 1.
     law
         The flows' law by name; it counts where a rule is for one law.
+    bbr
+        The share of BBR's flows, a ratio.
     """
 
     rate: float
@@ -271,6 +383,7 @@ class Link:
     burst: int
     target: float
     law: str = ""
+    bbr: float = 0.0
 
     @property
     def flows(self) -> int:
@@ -313,8 +426,9 @@ class Rule:
     doubt: Callable[[Link], str]
 
 
-def _never(_: Link) -> str:
-    return ""
+def _beside_bbr(link: Link) -> str:
+    share = f"{100 * link.bbr:.0f} % of the flows are BBR's"
+    return f"{share}, which hardly answer to losses" if link.bbr > FEW_BBR else ""
 
 
 def _many(link: Link) -> str:
@@ -322,7 +436,11 @@ def _many(link: Link) -> str:
         return f"windows of {link.window:.1f} packets live by timeouts"
     if link.flows == 1:
         return "it is one flow"
-    return f"{link.flows} flows keep in step" if link.flows < FEW else ""
+    if link.flows < FEW:
+        return f"{link.flows} flows keep in step"
+    if float(np.ptp(link.rtts)) < NARROW * float(np.mean(link.rtts)):
+        return "equal RTTs keep flows in step"
+    return _beside_bbr(link)
 
 
 def _one(link: Link) -> str:
@@ -330,7 +448,9 @@ def _one(link: Link) -> str:
 
 
 def _one_that_halves(link: Link) -> str:
-    return "BBRv1 keeps no share of its window" if link.law == "bbr1" else _one(link)
+    if link.bbr == 1:
+        return "BBR keeps no share of its window"
+    return _one(link) or _beside_bbr(link)
 
 
 def _one_bbr(link: Link) -> str:
@@ -341,8 +461,16 @@ def _smooth(link: Link) -> str:
     return f"bursts of {link.burst} packets decide" if link.burst > 1 else ""
 
 
+def _of_losses(link: Link) -> str:
+    return _smooth(link) or _beside_bbr(link)
+
+
+def _of_etcp(link: Link) -> str:
+    return _smooth(link) if link.law == "etcp" else "it is of E-TCP"
+
+
 RULES = (
-    Rule("BDP", "Villamizar, Song, CCR 1994", lambda it: it.bdp, _one),
+    Rule("BDP", "Villamizar, Song, CCR 1994", lambda it: it.bdp, _one_that_halves),
     Rule(
         "BDP(1/β − 1)",
         "Spang, Arslan, McKeown 2021",
@@ -368,8 +496,15 @@ RULES = (
         lambda it: normal(it.bdp, it.flows, it.target, it.beta),
         _many,
     ),
-    Rule("log W", "E-TCP, §II", lambda it: log_window(it.window, it.target), _smooth),
-    Rule("E-TCP's constant", "E-TCP, §III", lambda _: ETCP, _smooth),
+    Rule("log W", "E-TCP, §II", lambda it: log_window(it.window, it.target), _of_losses),
+    Rule(
+        "log W, paced",
+        "after Enachescu and others, INFOCOM 2006",
+        lambda it: log_window_paced(it.window, it.target),
+        _of_losses,
+    ),
+    Rule("E-TCP's constant", "E-TCP, §III", lambda _: ETCP, _of_etcp),
+    Rule("M/M/1/B", "sizes and times at random", lambda it: mm1b_buffer(LOSS, it.target), _smooth),
     Rule("M/D/1/B", "equal packets at random", lambda it: buffer_of(LOSS, it.target), _smooth),
     Rule(
         "M[X]/D/1/B",

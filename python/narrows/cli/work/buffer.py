@@ -7,36 +7,45 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.table import Table
 
 from narrows import _core
-from narrows.buffer import FRESH, LEAST, Advisor, Answer, Part, Target, answer, curve, targets_of
-from narrows.check import Verdict, judge
-from narrows.cli.options import rate_of, split_list
+from narrows.advisor import FRESH, Advisor, Look, curve, look
+from narrows.buffer import LEAST, Answer, Part, answer
+from narrows.check import Verdict
+from narrows.cli.options import rate_of
 from narrows.cli.work.compare import mixture
 from narrows.cli.work.printing import finish, folder_of
 from narrows.cli.work.score import KEPT, goes_on
 from narrows.errors import Error
 from narrows.files import Output
 from narrows.made import Made
-from narrows.metrics import quantity
+from narrows.metrics import WORDS, quantity
 from narrows.networks import dumbbell
 from narrows.scenario import Scenario
 from narrows.score.store import Store
+from narrows.targets import Target, check_searched, share_of, targets_of
 from narrows.terminal import console, put, say
 from narrows.theory.buffers import Link, linux_burst, rules
 
 # The share of a window that laws keep after a loss, for rules; 1/2 for others.
 KEPT_SHARE = {"cubic": 0.7, "reno": 0.5, "scalable": 0.875, "bic": 0.8, "ltcp": 0.85}
 LONG = 60.0
-SERIES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-SEEDS = [1, 2, 3]
+# Name, source, packets and doubt of a rule, as `rules` yields them.
+Told = tuple[str, str, float, str]
 # A part of a link says where to begin if it has this many flows and a run this many packets; the
 # second part is so many times larger, and the link again as much at least.
 PART_FLOWS, PART_PACKETS, PARTS_APART, WORTH = 32, 1e6, 4, 8
+
+
+class Guess(NamedTuple):
+    """Where to begin to search."""
+
+    packets: float
+    is_near: bool
 
 
 @dataclass(frozen=True)
@@ -130,7 +139,7 @@ class Ask:
         rate = f"{round(rate_of('--rate', self.rate) / factor)}bps"
         fewer = [it | {"count": max(1, round(it["count"] / factor))} for it in groups]
         scenario = replace(self, rate=rate).scenario(fewer)
-        most = _packets(scenario.with_({"dumbbell.buffer": self.most}))
+        most = packets_of(scenario.with_({"dumbbell.buffer": self.most}))
         return Part(factor, Advisor(scenario, targets, most, Store(self.cache / KEPT)))
 
     def link(self, groups: Sequence[dict[str, Any]], target: float) -> Link:
@@ -138,14 +147,39 @@ class Ask:
         flows = sum(group["count"] for group in groups)
         low, high = self.rtts
         bits = rate_of("--rate", self.rate)
-        law = groups[0]["cc"].partition(":")[0].partition("+")[0]
+        law = base_of(groups[0]["cc"])
         said = self.load.quantum
         auto = linux_burst(bits / flows, low)
         burst = int(said) if said and said.isdigit() else auto
         if self.load.pacing in ("even", "exponential", "uniform"):
             burst = 1
         rtts = np.linspace(low, high, flows)
-        return Link(bits / 12e3, rtts, KEPT_SHARE.get(law, 0.5), burst, target, law)
+        bbr = sum(it["count"] for it in groups if base_of(it["cc"]).startswith("bbr")) / flows
+        kept = KEPT_SHARE.get(law, 0.5)
+        return Link(bits / 12e3, rtts, kept, burst, target, law, bbr)
+
+    def guess(self, target: Target, told: Sequence[Told], link: Link, most: float) -> Guess:
+        """Return where to begin to search, in packets."""
+        if self.load.queue == "drop-tail" and "delay" in target.name:
+            try:
+                # No packet waits longer than what fits into the bound.
+                return Guess(link.rate * _core.seconds("", target.bound.lstrip("<= ")), True)
+            except Error:
+                pass
+        likely = [packets for _, _, packets, doubt in told if not doubt and packets < most]
+        usual = math.exp(float(np.mean(np.log(likely)))) if likely else math.sqrt(LEAST * most)
+        return Guess(usual, False)
+
+
+def base_of(cc: str) -> str:
+    """Return a law's own name.
+
+    Examples
+    --------
+    >>> base_of("bbr1:gain=2+hystart")
+    'bbr1'
+    """
+    return cc.partition(":")[0].partition("+")[0]
 
 
 def advise(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
@@ -153,41 +187,48 @@ def advise(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
     groups = ask.groups(ask.cc, ask.flows)
     scenario = ask.scenario(groups)
     targets = targets_of(ask.target)
-    wanted = [_share(it.bound) for it in targets if it.name == "utilisation"]
+    check_searched(targets)
+    wanted = [share_of(it) for it in targets if it.name.endswith("utilisation")]
     link = ask.link(groups, min(wanted[0], 0.9999) if wanted else 0.98)
     told = list(rules(link))
-    most = _packets(scenario.with_({"dumbbell.buffer": ask.most}))
-    likely = [packets for _, _, packets, doubt in told if not doubt and packets < most]
-    guess = math.exp(float(np.mean(np.log(likely)))) if likely else math.sqrt(LEAST * most)
-    advisor = Advisor(scenario, targets, most, Store(ask.cache / KEPT))
+    most = packets_of(scenario.with_({"dumbbell.buffer": ask.most}))
+    store = Store(ask.cache / KEPT)
+    advisor = Advisor(scenario, targets, most, store, link.rate * 0.7 * ask.seconds(groups))
     if not as_json:
         say(_assumed(ask, groups, link, scenario))
     with folder_of(output, force) as folder:
         try:
             parts = ask.parts(groups, targets)
-            answers = [answer(advisor, target, guess, parts) for target in targets]
+            answers = []
+            for target in filter(lambda it: it.is_searched, targets):
+                begin, is_near = ask.guess(target, told, link, most)
+                answers.append(answer(advisor, target, begin, parts, is_near))
+            looks = _looks(advisor, answers)
         except KeyboardInterrupt:
             say(goes_on(ask.cache / KEPT, list(scenario.controllers.values())))
             raise
+        found = Found(answers, looks, advisor, link, told)
         if as_json:
-            _print_json(answers, advisor, told)
+            _print_json(found)
         else:
-            _print(answers, advisor, link, told)
+            _print(found)
         if folder:
-            _write(folder, answers, advisor, link, told, quiet=as_json)
-    return _is_met(answers)
+            _write(folder, found, quiet=as_json)
+    return found.is_met
 
 
-def _share(bound: str) -> float:
-    """Return the number of a bound of utilisation, from 0.9 or from 90%."""
-    text = bound.lstrip("<>= ")
-    try:
-        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        raise Error(f'--target: "{bound}" is no number to search for; try >= 0.98') from None
+def _looks(advisor: Advisor, answers: Sequence[Answer]) -> list[Look]:
+    """Judge what was not searched for where the others are met, at the least and at the most."""
+    least, greatest = _range(answers)
+    if not max(LEAST, least) <= greatest or math.isinf(least):
+        return []
+    ends = [max(LEAST, math.ceil(least)), math.floor(min(greatest, advisor.most))]
+    others = [it for it in advisor.targets if not it.is_searched]
+    return [look(advisor, it, size) for it in others for size in dict.fromkeys(ends)]
 
 
-def _packets(scenario: Scenario) -> float:
+def packets_of(scenario: Scenario) -> float:
+    """Return what the first link of a scenario buffers."""
     [(_, text), *_] = scenario.checked.buffers()
     return float(text.partition("p")[0])
 
@@ -203,47 +244,85 @@ def _assumed(ask: Ask, groups: Sequence[dict[str, Any]], link: Link, scenario: S
 
 
 def _range(answers: Sequence[Answer]) -> tuple[float, float]:
-    """Return the least and the greatest buffer that meet all."""
-    least = max((it.packets for it in answers if not it.target.is_growing), default=0.0)
-    greatest = min((it.packets for it in answers if it.target.is_growing), default=math.inf)
-    return least, greatest
+    """Return the least and the greatest buffer that meet all for sure: the safe ends."""
+    least = max((it.high for it in answers if not it.target.is_growing), default=0.0)
+    greatest = min((it.low for it in answers if it.target.is_growing), default=math.inf)
+    return (math.nan, math.nan) if math.isnan(least + greatest) else (least, greatest)
 
 
-def _is_met(answers: Sequence[Answer]) -> bool:
-    least, greatest = _range(answers)
-    return max(least, LEAST) <= greatest and not math.isinf(least)
+@dataclass(frozen=True)
+class Found:
+    """All that a search found.
+
+    Attributes
+    ----------
+    answers, looks
+        Of the targets that were searched for, and of the others.
+    advisor
+        What ran.
+    link
+        What rules were asked of.
+    told
+        What they said.
+    """
+
+    answers: list[Answer]
+    looks: list[Look]
+    advisor: Advisor
+    link: Link
+    told: Sequence[Told]
+
+    @property
+    def is_met(self) -> bool:
+        """Whether some buffer meets all for sure."""
+        least, greatest = _range(self.answers)
+        held: dict[int, bool] = {}
+        for it in self.looks:
+            held[it.packets] = held.get(it.packets, True) and it.verdict is Verdict.HOLDS
+        is_looked = not held or any(held.values())
+        return max(least, LEAST) <= greatest and not math.isinf(least) and is_looked
+
+    @property
+    def conclusion(self) -> str:
+        """What follows, in a sentence."""
+        least, greatest = _range(self.answers)
+        if math.isnan(least):
+            return "what was not found cannot be said to be met"
+        if not max(least, LEAST) <= greatest or math.isinf(least):
+            return "no buffer meets all for sure"
+        what = "all that was searched for is met" if self.looks else "all is met"
+        if least == 0 and math.isinf(greatest):
+            return f"with any buffer {what}"
+        if math.isinf(greatest):
+            return f"from {math.ceil(least)} packets on {what}"
+        return f"from {max(LEAST, math.ceil(least))} to {math.floor(greatest)} packets {what}"
 
 
-def _print(
-    answers: Sequence[Answer],
-    advisor: Advisor,
-    link: Link,
-    told: Sequence[tuple[str, str, float, str]],
-) -> None:
+def _print(found: Found) -> None:
     table = Table("target", "buffer", "interval", "ms", "MB", "runs", "", box=None)
-    for it in answers:
-        table.add_row(*_row(it, link))
+    for it in found.answers:
+        table.add_row(*_row(it, found.link))
+    for one in found.looks:
+        kind = found.advisor.kinds[one.target.name]
+        said = f"{one.verdict}: {quantity(kind, one.mean)}"
+        name = f"{one.target.name} {one.target.bound}"
+        table.add_row(name, f"with {one.packets}p", said, "", "", "", "")
     console().print(table)
-    least, greatest = _range(answers)
-    if any(math.isnan(it.packets) for it in answers):
-        put("what was not found cannot be said to be met")
-    elif not _is_met(answers):
-        put("no buffer meets all")
-    elif least == 0 and math.isinf(greatest):
-        put("any buffer meets all")
-    elif math.isinf(greatest):
-        put(f"from {math.ceil(least)} packets on all is met")
-    else:
-        put(f"from {max(LEAST, math.ceil(least))} to {math.floor(greatest)} packets all is met")
-    seen = Table("buffer", *(it.name for it in advisor.targets), "seeds", box=None)
+    put(found.conclusion)
+    advisor = found.advisor
+    seen = Table("buffer", *(WORDS.get(name, name) for name in advisor.names), "seeds", box=None)
     for row in curve(advisor):
-        cells = [quantity(advisor.kinds[it.name], row[it.name]) for it in advisor.targets]
+        cells = [_cell(advisor.kinds[name], row[name]) for name in advisor.names]
         seen.add_row(f"{row['buffer']}p", *cells, str(row["seeds"]))
     console().print("", seen)
     table = Table("rule", "packets", "ms", "source", "", box=None)
-    for name, source, packets, doubt in sorted(told, key=lambda it: it[2]):
-        table.add_row(name, f"{packets:.0f}", _ms(packets, link), source, doubt)
+    for name, source, packets, doubt in sorted(found.told, key=lambda it: it[2]):
+        table.add_row(name, f"{packets:.0f}", _ms(packets, found.link), source, doubt)
     console().print("", table)
+
+
+def _cell(kind: str, value: float) -> str:
+    return "" if math.isnan(value) else quantity(kind, value)
 
 
 def _row(it: Answer, link: Link) -> list[str]:
@@ -256,11 +335,12 @@ def _row(it: Answer, link: Link) -> list[str]:
         return [name, size, "", "", "", str(it.runs), "up to the largest tried"]
     if math.isnan(it.packets):
         return [name, "?", "", "", "", str(it.runs), it.doubt]
-    word = "at most" if it.target.is_growing else "at least"
+    # A whole buffer that meets it, and so the interval's ends.
+    toward, word = (math.floor, "at most") if it.target.is_growing else (math.ceil, "at least")
     return [
         name,
-        f"{word} {it.packets:.0f}p",
-        f"{it.low:.0f} to {it.high:.0f}",
+        f"{word} {toward(it.packets)}p",
+        f"{toward(it.low)} to {toward(it.high)}",
         _ms(it.packets, link),
         f"{it.packets * 1500 / 1e6:.3g}",
         str(it.runs),
@@ -272,10 +352,8 @@ def _ms(packets: float, link: Link) -> str:
     return f"{packets / link.rate * 1e3:.3g}"
 
 
-def _print_json(
-    answers: Sequence[Answer], advisor: Advisor, told: Sequence[tuple[str, str, float, str]]
-) -> None:
-    for it in answers:
+def _print_json(found: Found) -> None:
+    for it in found.answers:
         record = {
             "target": it.target.name,
             "bound": it.target.bound,
@@ -283,72 +361,31 @@ def _print_json(
         }
         record |= {"low": _number(it.low), "high": _number(it.high), "runs": it.runs}
         put(json.dumps(record | {"seeds": it.seeds, "doubt": it.doubt}))
-    for row in curve(advisor):
+    for one in found.looks:
+        record = {"looked": one.target.name, "condition": one.target.bound}
+        put(json.dumps(record | {"at": one.packets, "mean": one.mean, "verdict": one.verdict}))
+    for row in _plain(curve(found.advisor)):
         put(json.dumps({"seen": row}))
-    for name, source, packets, doubt in told:
+    for name, source, packets, doubt in found.told:
         put(json.dumps({"rule": name, "source": source, "packets": packets, "doubt": doubt}))
+
+
+def _plain(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: _number(value) for name, value in row.items()} for row in rows]
 
 
 def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _write(
-    folder: Output,
-    answers: Sequence[Answer],
-    advisor: Advisor,
-    link: Link,
-    told: Sequence[tuple[str, str, float, str]],
-    quiet: bool,
-) -> None:
-    from narrows import plot
+def _write(folder: Output, found: Found, quiet: bool) -> None:
+    from narrows import buffer_figure, plot
 
-    seen = curve(advisor)
-    figure = plot.buffers(seen, answers, advisor.kinds, link, told)
+    advisor, seen = found.advisor, curve(found.advisor)
+    figure = buffer_figure.draw(advisor, found.answers, found.link, found.told)
     folder.data("buffer.png", plot.png(figure))
-    folder.text("seen.jsonl", "\n".join(map(json.dumps, seen)) + "\n")
+    folder.text("seen.jsonl", "\n".join(map(json.dumps, _plain(seen))) + "\n")
     sizes = advisor.asked()
     cases = [({"buffer": f"{size}p"}, advisor.scenario(size).to_toml()) for size in sizes]
     seeds = sorted({seed for size in sizes for seed in advisor.seeds_of(size)} | set(FRESH))
     finish(folder, Made("buffer", cases, seeds), quiet)
-
-
-def invert(ask: Ask, given: str, as_json: bool) -> None:
-    """Print how many flows of which law meet the targets with a buffer that is given."""
-    targets = targets_of(ask.target)
-    rows = [_least(ask, cc, given, targets) for cc in split_list("--cc", ask.cc)]
-    rows.sort(key=lambda row: (row["flows"] is None, row["flows"] or 0, -row["utilisation"]))
-    if as_json:
-        for row in rows:
-            put(json.dumps(row))
-        return
-    names = list(dict.fromkeys(["utilisation", *(it.name for it in targets)]))
-    table = Table("law", "flows", *names, box=None)
-    for row in rows:
-        flows = f"{row['flows']}" if row["flows"] is not None else f"more than {SERIES[-1]}"
-        table.add_row(row["cc"], flows, *(f"{row[name]:.4g}" for name in names))
-    console().print(table)
-    put(f"the least of {', '.join(map(str, SERIES))} flows that meet {ask.target} with {given}")
-
-
-def _least(ask: Ask, cc: str, given: str, targets: Sequence[Target]) -> dict[str, Any]:
-    """Return the least number of flows of a law that meets all targets with a buffer."""
-    names = dict.fromkeys(["utilisation", *(it.name for it in targets)])
-    found: dict[str, Any] = {"cc": cc, "flows": None}
-    store = Store(ask.cache / KEPT)
-    for flows in SERIES:
-        groups = ask.groups(cc, flows)
-        scenario = ask.scenario(groups, given)
-        asked = list({it.name: it for it in (Target("utilisation", ">= 0"), *targets)}.values())
-        advisor = Advisor(scenario, asked, math.inf, store)
-        packets = round(_packets(scenario))
-        advisor.ask([packets], SEEDS)
-        values = {it.name: advisor.values(it, packets, SEEDS) for it in asked}
-        found |= {name: float(np.mean(values[name])) for name in names}
-        bounds = {it.name: [advisor.bound(it)] * len(SEEDS) for it in targets}
-        verdicts = [
-            judge(advisor.sides[it.name], values[it.name], bounds[it.name], 0.95) for it in targets
-        ]
-        if all(verdict is Verdict.HOLDS for verdict in verdicts):
-            return found | {"flows": flows}
-    return found

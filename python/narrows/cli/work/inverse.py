@@ -1,0 +1,193 @@
+"""The inverse of `narrows buffer`: how many flows of which law fill a link with a given buffer."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from narrows.advisor import CONFIDENCE, SEEN, Advisor
+from narrows.check import Verdict, judge
+from narrows.cli.options import split_list
+from narrows.cli.work.buffer import KEPT_SHARE, Ask, base_of, packets_of
+from narrows.cli.work.printing import finish, folder_of
+from narrows.cli.work.score import KEPT
+from narrows.made import Made
+from narrows.metrics import WORDS, quantity
+from narrows.score.store import Store
+from narrows.targets import Target, share_of, targets_of
+from narrows.terminal import console, put
+from narrows.theory.buffers import FEW, SMALL, Link, flows_of
+
+SERIES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+SEEDS = [1, 2, 3]
+# Between two numbers of flows this far apart it is not looked further.
+NEAR = 1.1
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was found of one law as it sends.
+
+    Attributes
+    ----------
+    cc, pacing, quantum
+        The law, and how it sends; empty for what it does by itself.
+    flows
+        The least number of flows that meets all targets; None if a thousand do not.
+    beyond
+        A number of flows that do not; None if one flow does.
+    theory
+        How many flows normal windows need; NaN where these are not, or the law keeps no share.
+    numbers
+        Means at `flows`, or at the most that were tried.
+    kinds
+        Their kinds of quantity.
+    scenario
+        What was run there, as TOML.
+    """
+
+    cc: str
+    pacing: str
+    quantum: str
+    flows: int | None
+    beyond: int | None
+    theory: float
+    numbers: dict[str, float]
+    kinds: dict[str, str]
+    scenario: str
+
+    @property
+    def place(self) -> tuple[float, ...]:
+        """What rows are sorted by: flows, then loss, delay and unfairness."""
+        late = (self.numbers[name] for name in ("loss_rate", "delay_p99"))
+        flows = math.inf if self.flows is None else self.flows
+        return (flows, *late, -self.numbers["jain"])
+
+
+def invert(ask: Ask, given: str, as_json: bool, output: Path | None, force: bool) -> None:
+    """Print how many flows of which law meet the targets with a buffer that is given."""
+    targets = targets_of(ask.target)
+    with folder_of(output, force) as folder:
+        rows = sorted(_rows(ask, given, targets), key=lambda it: it.place)
+        if as_json:
+            for row in rows:
+                put(json.dumps(_record(row)))
+        else:
+            _print(rows, [it.name for it in targets])
+            put(f"the least number of flows that meet {ask.target} with {given}")
+        if folder:
+            folder.text("flows.jsonl", "\n".join(json.dumps(_record(row)) for row in rows) + "\n")
+            cases = [({"cc": row.cc, "flows": row.flows}, row.scenario) for row in rows]
+            finish(folder, Made("buffer", cases, SEEDS), as_json)
+
+
+def _rows(ask: Ask, given: str, targets: Sequence[Target]) -> Iterator[Row]:
+    """Yield what is found of each law, each with each pacing and each quantum."""
+    pacings = split_list("--pacing", ask.load.pacing) if ask.load.pacing else [None]
+    quanta = split_list("--quantum", ask.load.quantum) if ask.load.quantum else [None]
+    for cc in split_list("--cc", ask.cc):
+        for pacing in pacings:
+            for quantum in quanta:
+                load = replace(ask.load, pacing=pacing, quantum=quantum)
+                yield _Inverse(replace(ask, cc=cc, load=load), given, targets).row()
+
+
+class _Inverse:
+    """The search for the least number of flows of one law."""
+
+    def __init__(self, ask: Ask, given: str, targets: Sequence[Target]) -> None:
+        self._ask, self._given, self._targets = ask, given, list(targets)
+        self._store = Store(ask.cache / KEPT)
+        self._seen: dict[int, tuple[bool, Row]] = {}
+
+    def row(self) -> Row:
+        """Return what is found."""
+        beyond: int | None = None
+        for flows in SERIES:
+            if self._meets(flows):
+                return self._between(beyond, flows)
+            beyond = flows
+        return self._told(None, SERIES[-1], SERIES[-1])
+
+    def _between(self, low: int | None, high: int) -> Row:
+        while low is not None and high > low + 1 and high > NEAR * low:
+            middle = round(math.sqrt(low * high))
+            low, high = (low, middle) if self._meets(middle) else (middle, high)
+        return self._told(high, low, high)
+
+    def _told(self, flows: int | None, beyond: int | None, at: int) -> Row:
+        return replace(self._seen[at][1], flows=flows, beyond=beyond)
+
+    def _meets(self, flows: int) -> bool:
+        """Return whether as many flows meet all targets, and keep what they show."""
+        groups = self._ask.groups(self._ask.cc, flows)
+        scenario = self._ask.scenario(groups, self._given)
+        packets = packets_of(scenario)
+        advisor = Advisor(scenario, self._targets, math.inf, self._store)
+        advisor.ask([round(packets)], SEEDS)
+        size = round(packets)
+        verdicts = [
+            judge(
+                advisor.sides[it.name],
+                advisor.values(it, size, SEEDS),
+                [advisor.bound(it)] * len(SEEDS),
+                CONFIDENCE,
+            )
+            for it in self._targets
+        ]
+        numbers = {it: float(np.mean(advisor.each(it, size, SEEDS))) for it in advisor.names}
+        wanted = [share_of(it) for it in self._targets if it.name.endswith("utilisation")]
+        link = self._ask.link(groups, min(wanted[0], 0.9999) if wanted else 0.98)
+        theory = math.nan
+        if base_of(self._ask.cc) in KEPT_SHARE:
+            theory = _valid(flows_of(packets, link.bdp, link.target, link.beta), link)
+        load = self._ask.load
+        sends = (load.pacing or "", load.quantum or "")
+        row = Row(
+            self._ask.cc, *sends, flows, None, theory, numbers, advisor.kinds, scenario.to_toml()
+        )
+        is_met = all(verdict is Verdict.HOLDS for verdict in verdicts)
+        self._seen[flows] = is_met, row
+        return is_met
+
+
+def _valid(flows: float, link: Link) -> float:
+    """Return what normal windows need where they are: many, or one, of ten packets and more."""
+    is_many = flows >= FEW and link.bdp / flows >= SMALL
+    return flows if flows == 1 or is_many else math.nan
+
+
+def _record(row: Row) -> dict[str, Any]:
+    told = {name: value if math.isfinite(value) else None for name, value in row.numbers.items()}
+    theory = None if math.isnan(row.theory) else row.theory
+    said = {"cc": row.cc, "pacing": row.pacing, "quantum": row.quantum, "flows": row.flows}
+    return said | {"beyond": row.beyond, "theory": theory} | told
+
+
+def _print(rows: Sequence[Row], asked: Sequence[str]) -> None:
+    sends = [name for name in ("pacing", "quantum") if any(getattr(it, name) for it in rows)]
+    names = list(dict.fromkeys([*SEEN, *asked]))
+    table = Table("law", *sends, "flows", "theory", *(WORDS.get(it, it) for it in names), box=None)
+    for row in rows:
+        cells = [
+            "" if math.isnan(row.numbers[it]) else quantity(row.kinds[it], row.numbers[it])
+            for it in names
+        ]
+        theory = "" if math.isnan(row.theory) else f"{row.theory:.0f}"
+        table.add_row(row.cc, *(getattr(row, name) for name in sends), _flows(row), theory, *cells)
+    console().print(table)
+
+
+def _flows(row: Row) -> str:
+    if row.flows is None:
+        return f"over {row.beyond}"
+    if row.beyond is None or row.flows == row.beyond + 1:
+        return f"{row.flows}"
+    return f"{row.beyond + 1} to {row.flows}"
