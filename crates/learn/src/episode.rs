@@ -112,7 +112,31 @@ pub fn is_learner(cc: &str) -> bool {
 
 /// The law `learner` for runs in which nobody decides: it keeps the window of its birth.
 pub fn resting() -> Arc<dyn OwnLaw> {
-    Arc::new(Learners::default())
+    Arc::new(Resting)
+}
+
+struct Resting;
+
+impl OwnLaw for Resting {
+    fn name(&self) -> &str {
+        LEARNER
+    }
+
+    fn hears_marks(&self) -> bool {
+        true
+    }
+
+    fn oddity(&self) -> Option<&str> {
+        Some(
+            "nobody decides for a learner in a plain run, so that it keeps the window of its \
+             birth; step it with narrows.gym, or name a trained policy",
+        )
+    }
+
+    fn make(&self, birth: &Birth) -> Box<dyn Controller> {
+        let first = Learner::resting(birth);
+        Box::new(Learner::new(first, Box::new(Desk::new(first)), None))
+    }
 }
 
 /// An episode that has been checked and has not begun.

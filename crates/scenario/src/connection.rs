@@ -29,6 +29,8 @@ pub(crate) struct Connection {
     pub recipe: Recipe,
     /// Whether the law is the program's own.
     pub is_own: bool,
+    /// What is odd about a run of the law, and what to do.
+    pub oddity: Option<String>,
     /// What the law needs, and what its first packet asks of routers.
     pub needs: Needs,
     pub request: Request,
@@ -139,6 +141,7 @@ pub(crate) fn check(
     let connection = Connection {
         recipe,
         is_own: matches!(spec.law, Law::Own(_)),
+        oddity: spec.law.oddity().map(str::to_owned),
         needs,
         request,
         paces_itself,

@@ -17,6 +17,11 @@ pub trait OwnLaw: Send + Sync {
         false
     }
 
+    /// What is odd about a run of it, and what to do; it is a warning of such runs.
+    fn oddity(&self) -> Option<&str> {
+        None
+    }
+
     /// A controller for one connection.
     fn make(&self, birth: &Birth) -> Box<dyn Controller>;
 }
@@ -60,6 +65,14 @@ impl Law {
         match self {
             Self::Registered(_) => true,
             Self::Own(law) => law.hears_marks(),
+        }
+    }
+
+    /// What is odd about a run of it, and what to do.
+    pub fn oddity(&self) -> Option<&str> {
+        match self {
+            Self::Registered(_) => None,
+            Self::Own(law) => law.oddity(),
         }
     }
 

@@ -51,6 +51,7 @@ pub(crate) fn find(
         let found = unserved(flow, connection, &way).into_iter();
         let found = found.chain(untold(flow, connection, &way));
         let found = found.chain(undamaged(connection, &way));
+        let found = found.chain(connection.oddity.clone().map(|it| ("cc", it)));
         warnings.extend(found.map(|(field, message)| Warning {
             place: format!("flows[{number}].{field}"),
             message,

@@ -40,6 +40,14 @@ def judge(
     count: Annotated[
         int, typer.Option(help="Scenarios of each part, shown and held out.", min=1, max=1000)
     ] = 100,
+    suite: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file of TOML that says what scenarios are drawn from: rate, rtt, buffer, loss "
+            "and kinds.  [default: the usual ones]",
+            show_default=False,
+        ),
+    ] = None,
     seconds: Annotated[
         int, typer.Option(help="Seconds of a processor that a file may take in one run.", min=1)
     ] = 3,
@@ -64,5 +72,5 @@ def judge(
     from narrows.cli.work.judge import Asked, show
 
     laws = split_list("--against", against)
-    asked = Asked(law, key, seeds, laws, budget, count, seconds, only, trusted)
+    asked = Asked(law, key, seeds, laws, budget, count, seconds, only, trusted, suite)
     end_unless(show(asked, json_, output, force))

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from statistics import stdev
@@ -29,7 +29,7 @@ from narrows.judging.judged import Judged, Run, scenarios, scores, worst
 from narrows.judging.judged import against as _against
 from narrows.judging.marks import Marks, marks
 from narrows.judging.remote import Cell, LawError, OverError, Spent, law_in
-from narrows.judging.suite import EACH, HELD_OUT, KINDS, SHOWN, Case, cases
+from narrows.judging.suite import EACH, HELD_OUT, SHOWN, USUAL, Case, Suite, cases, suite_of
 from narrows.law_files import FileLaw, is_file
 from narrows.networks import dumbbell
 from narrows.own import named
@@ -341,6 +341,7 @@ def judge(
     count: int = EACH,
     only: str | None = None,
     seconds: int = COMPUTES,
+    suite: str | os.PathLike[str] | None = None,
 ) -> Judged:
     """Judge a law that nobody need trust.
 
@@ -369,6 +370,9 @@ def judge(
         The id of the one scenario to run, like ``shown/017``.
     seconds
         How long a law may compute in one run.
+    suite
+        A file of TOML that says what scenarios are drawn from: ranges of ``rate``, ``rtt``,
+        ``buffer`` and ``loss``, and ``kinds``; what it does not say is as usual.
 
     Returns
     -------
@@ -391,9 +395,10 @@ def judge(
     named("against", against)
     begun, shows = time.monotonic(), key is not None
     drawn_from = key if key is not None else secrets.token_hex(8)
-    chosen = _chosen(count, drawn_from, only)
+    of = USUAL if suite is None else suite_of(suite)
+    chosen = _chosen(count, drawn_from, only, of)
     key_shown = drawn_from if shows else None
-    repeat = _repeat(law, key_shown, trusted, count, seeds, against, seconds)
+    repeat = _repeat(law, key_shown, trusted, count, seeds, against, seconds, suite)
     runs: list[Run] = []
     about: dict[str, Any] = {}
     suspicions: list[str] = []
@@ -418,8 +423,8 @@ def judge(
         # It was over before the law had said a word.
         pass
     failures = _failures(runs, shows, repeat) + ([broken] if broken else [])
-    found = scores(runs, "law")
-    if (low := found["gap"]["low"]) is not None and low > 0 and len(runs) >= 2 * len(KINDS):
+    found = scores(runs, "law", of.kinds)
+    if (low := found["gap"]["low"]) is not None and low > 0 and len(runs) >= 2 * len(of.kinds):
         suspicions.append(f"worth less where it is not known: the gap is above {low:.1f} points")
     wanted = len(chosen) * seeds
     status = _status(bool(failures), same, len(runs) < wanted)
@@ -430,6 +435,7 @@ def judge(
         "status": status,
         "key": key,
         "seeds": seeds,
+        "suite": asdict(of),
         "score": found,
         "against": {name: _against(runs, "law", name) for name in against} if runs else {},
         "scenarios": scenarios(runs, "law", shows, repeat),
@@ -454,8 +460,8 @@ def _of_law(spent: Spent | None) -> dict[str, float | None]:
     return {"law_seconds": round(spent.seconds, 3), "calls": spent.calls}
 
 
-def _chosen(count: int, key: str, only: str | None) -> list[Case]:
-    every = [*cases(SHOWN, None, count), *cases(HELD_OUT, key, count)]
+def _chosen(count: int, key: str, only: str | None, suite: Suite) -> list[Case]:
+    every = [*cases(SHOWN, None, count, suite), *cases(HELD_OUT, key, count, suite)]
     if only is None:
         return every
     chosen = [case for case in every if case.id == only]
@@ -474,6 +480,7 @@ def _repeat(
     seeds: int,
     against: Sequence[str],
     seconds: int,
+    suite: str | os.PathLike[str] | None,
 ) -> str | None:
     """Return the command that runs a scenario again, but for its id; None of an object."""
     if not isinstance(law, str | os.PathLike):
@@ -482,6 +489,7 @@ def _repeat(
     words += ["--key", key] if key is not None else []
     words += ["--against", ",".join(against)] if against else []
     words += ["--seconds", str(seconds)] if seconds != COMPUTES else []
+    words += ["--suite", os.fspath(suite)] if suite is not None else []
     return shlex.join([*words, *(["--trusted"] if trusted else [])])
 
 

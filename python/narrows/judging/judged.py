@@ -159,7 +159,7 @@ def _robust(scores: Sequence[float]) -> float | None:
     return sum(worst) / len(worst) if worst else None
 
 
-def scores(runs: Sequence[Run], law: str) -> dict[str, Any]:
+def scores(runs: Sequence[Run], law: str, asked: Sequence[str] = KINDS) -> dict[str, Any]:
     """Return the score of a law with its intervals.
 
     Parameters
@@ -168,6 +168,8 @@ def scores(runs: Sequence[Run], law: str) -> dict[str, Any]:
         All that was run.
     law
         Which.
+    asked
+        The kinds that the suite has.
 
     Returns
     -------
@@ -181,14 +183,14 @@ def scores(runs: Sequence[Run], law: str) -> dict[str, Any]:
     every = [*shown.values(), *held.values()]
     robust = _robust(every)
     kinds = {}
-    for kind in KINDS:
+    for kind in asked:
         of_kind = [run for run in runs if run.case.kind == kind]
         if of_kind:
             marks = [run.marks[law] for run in of_kind]
             parts = {name: [getattr(it, name) for it in marks] for name in ("score", *PARTS)}
             kinds[kind] = {name: _short(sum(all_) / len(all_)) for name, all_ in parts.items()}
     total = None
-    if robust is not None and len(kinds) == len(KINDS):
+    if robust is not None and len(kinds) == len(asked):
         total = MEAN * sum(every) / len(every) + ROBUST * robust
     return {
         "shown": _told(_over_links(shown, kinds_of)),

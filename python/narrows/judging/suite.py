@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
+import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from narrows.controller import Law
+from narrows.errors import Error
 from narrows.scenario import Scenario
 
 # What a key is mixed with: another suite, another version.
 VERSION = 1
 SHOWN, HELD_OUT = "shown", "held_out"
 EACH = 100
+# Packets of a run at the most.
+MOST_PACKETS = 3e7
 # The name of the law's own group of flows.
 OWN = "law"
 
@@ -165,30 +172,141 @@ _KINDS: dict[str, tuple[str | None, _More]] = {
 KINDS = tuple(_KINDS)
 
 
-def _drawn(chance: np.random.Generator, part: str, number: int) -> Case:
-    """Draw a scenario: the same numbers for every kind, so that one more kind moves no other."""
-    kind = KINDS[number % len(KINDS)]
-    other, more = _KINDS[kind]
-    rate = math.exp(chance.uniform(math.log(5e6), math.log(100e6)))
-    rtt = math.exp(chance.uniform(math.log(0.01), math.log(0.2)))
-    buffer = math.exp(chance.uniform(math.log(0.1), math.log(5)))
-    loss = math.exp(chance.uniform(math.log(1e-4), math.log(0.02)))
-    duration = min(30.0, max(8.0, 100 * rtt + 5))
-    return Case(
-        f"{part}/{number:03}",
-        kind,
-        rate,
-        rtt,
-        buffer,
-        loss if kind == "loss" else 0.0,
-        duration,
-        other,
-        more(chance, rate, duration),
-        0.25 if kind == "late" else 0.0,
-    )
+Range = tuple[float, float]
 
 
-def cases(part: str, key: str | None = None, count: int = EACH) -> list[Case]:
+@dataclass(frozen=True)
+class Suite:
+    """What scenarios are drawn from; ranges are log-uniform.
+
+    Attributes
+    ----------
+    rate, rtt, buffer, loss
+        Of the bottleneck: bit/s, seconds, bandwidth-delay products, and the probability of loss
+        where that is random.
+    kinds
+        Some of `KINDS`, in turn.
+    """
+
+    rate: Range = (5e6, 100e6)
+    rtt: Range = (0.01, 0.2)
+    buffer: Range = (0.1, 5.0)
+    loss: Range = (1e-4, 0.02)
+    kinds: tuple[str, ...] = KINDS
+
+    def draw(self, chance: np.random.Generator, part: str, number: int) -> Case:
+        """Draw a scenario: the same numbers for every kind, so that one more kind moves no other.
+
+        Parameters
+        ----------
+        chance
+            What draws.
+        part
+            ``shown`` or ``held_out``.
+        number
+            Its number in the part.
+
+        Returns
+        -------
+        Case
+            One of the kinds.
+        """
+        kind = self.kinds[number % len(self.kinds)]
+        other, more = _KINDS[kind]
+        drawn = (self.rate, self.rtt, self.buffer, self.loss)
+        rate, rtt, buffer, loss = (
+            math.exp(chance.uniform(math.log(low), math.log(high))) for low, high in drawn
+        )
+        duration = min(30.0, max(8.0, 100 * rtt + 5))
+        return Case(
+            f"{part}/{number:03}",
+            kind,
+            rate,
+            rtt,
+            buffer,
+            loss if kind == "loss" else 0.0,
+            duration,
+            other,
+            more(chance, rate, duration),
+            0.25 if kind == "late" else 0.0,
+        )
+
+
+USUAL = Suite()
+_UNITS = {
+    "rate": {"kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9},
+    "rtt": {"us": 1e-6, "ms": 1e-3, "s": 1.0},
+    "buffer": {"bdp": 1.0},
+    "loss": {"%": 1e-2},
+}
+
+
+def suite_of(path: str | os.PathLike[str]) -> Suite:
+    """Read a suite from a file of TOML.
+
+    Parameters
+    ----------
+    path
+        The file: ``rate``, ``rtt``, ``buffer`` and ``loss``, each a list of the least and the
+        largest, like ``["1Gbps", "10Gbps"]``, ``["0.1bdp", "1bdp"]`` or ``["0.01%", "1%"]``, and
+        ``kinds``, a list; what is missing is as usual.
+
+    Returns
+    -------
+    Suite
+        What it says.
+
+    Raises
+    ------
+    Error
+        If the file cannot be read, or a field is none of these or has another form.
+    """
+    place = os.fspath(path)
+    try:
+        fields = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise Error(f"{place}: {error}") from None
+    told: dict[str, Any] = {}
+    for name, value in fields.items():
+        if name == "kinds":
+            told[name] = _kinds(place, value)
+        elif name in _UNITS:
+            told[name] = _range(f"{place}: {name}", value, _UNITS[name])
+        else:
+            raise Error(f"{place}: {name} is no field; known: {', '.join([*_UNITS, 'kinds'])}")
+    found = Suite(**told)
+    seconds = min(30.0, max(8.0, 100 * found.rtt[1] + 5))
+    if found.rate[1] * seconds / 12000 > MOST_PACKETS:
+        raise Error(
+            f"{place}: rate: {found.rate[1] / 1e9:g} Gbps for {seconds:g} s are more than "
+            f"{MOST_PACKETS / 1e6:g} million packets a run; take less"
+        )
+    return found
+
+
+def _kinds(place: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or not set(map(str, value)) <= set(KINDS):
+        raise Error(f"{place}: kinds: {value!r} is not a list of some of {', '.join(KINDS)}")
+    return tuple(dict.fromkeys(value))
+
+
+def _range(place: str, value: Any, units: dict[str, float]) -> Range:
+    if not isinstance(value, list) or len(value) != 2:
+        raise Error(f"{place}: {value!r} is not a list of two, the least and the largest")
+    low, high = (_number(place, text, units) for text in value)
+    if not 0 < low <= high:
+        raise Error(f"{place}: {value!r} does not go up from above 0")
+    return low, high
+
+
+def _number(place: str, text: Any, units: dict[str, float]) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z%]+)", str(text).strip())
+    if match is None or match[2] not in units:
+        raise Error(f"{place}: {text!r} is no number with one of the units {', '.join(units)}")
+    return float(match[1]) * units[match[2]]
+
+
+def cases(part: str, key: str | None = None, count: int = EACH, suite: Suite = USUAL) -> list[Case]:
     """Return the scenarios of a part.
 
     Parameters
@@ -199,13 +317,15 @@ def cases(part: str, key: str | None = None, count: int = EACH) -> list[Case]:
         What those held out are drawn from: another key, others.
     count
         How many.
+    suite
+        What they are drawn from.
 
     Returns
     -------
     list of Case
-        Kinds in turn: alone, two of it, beside CUBIC, one that comes later, beside BBR, a link that
-        changes, random loss, AQM. Rates are log-uniform from 5 to 100 Mbit/s, RTTs from 10 to 200
-        ms, buffers from 0.1 to 5 bandwidth-delay products, and at least 5 packets.
+        Kinds in turn, usually: alone, two of it, beside CUBIC, one that comes later, beside BBR, a
+        link that changes, random loss, AQM. Rates are log-uniform from 5 to 100 Mbit/s, RTTs from
+        10 to 200 ms, buffers from 0.1 to 5 bandwidth-delay products, and at least 5 packets.
 
     Examples
     --------
@@ -219,6 +339,6 @@ def cases(part: str, key: str | None = None, count: int = EACH) -> list[Case]:
         seed = int.from_bytes(digest[:16], "big")
     # A generator for each scenario: the first ten are the same in a suite of ten.
     return [
-        _drawn(np.random.Generator(np.random.PCG64([seed, number])), part, number)
+        suite.draw(np.random.Generator(np.random.PCG64([seed, number])), part, number)
         for number in range(count)
     ]

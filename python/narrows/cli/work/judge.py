@@ -32,6 +32,7 @@ class Asked:
     seconds: int
     only: str | None
     trusted: bool
+    suite: Path | None
 
     def judged(self) -> Judged:
         """Judge it."""
@@ -45,6 +46,7 @@ class Asked:
             count=self.count,
             seconds=self.seconds,
             only=self.only,
+            suite=self.suite,
         )
 
 

@@ -1,0 +1,53 @@
+"""Suites of a judgement: what a file of one's own draws from, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import narrows as nw
+from narrows.judging.suite import USUAL, suite_of
+
+
+def test_a_suite_of_ones_own_is_drawn_from(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        'rate = ["1Gbps", "2Gbps"]\nrtt = ["200us", "2ms"]\nkinds = ["alone", "cubic"]\n'
+    )
+    judged = nw.judge("cubic", count=2, seeds=1, against=[], key="mine", suite=file)
+    assert judged.status == "judged"
+    assert set(judged.told["score"]["kinds"]) == {"alone", "cubic"}
+    assert judged.told["score"]["total"] is not None
+    assert judged.told["suite"]["rate"] == (1e9, 2e9)
+    for scenario in judged.told["scenarios"]:
+        assert 1000 <= float(scenario["rate"].removesuffix("Mbps")) <= 2000, scenario
+        assert 0.2 <= float(scenario["rtt"].removesuffix("ms")) <= 2, scenario
+        assert f"--suite {file}" in scenario["repeat"] if "repeat" in scenario else True
+
+
+def test_the_usual_suite_written_down_is_the_usual_one(tmp_path: Path) -> None:
+    file = tmp_path / "usual.toml"
+    file.write_text('rate = ["5Mbps", "100Mbps"]\nrtt = ["10ms", "200ms"]\nloss = ["0.01%", "2%"]')
+    assert suite_of(file) == USUAL
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('rate = ["5", "6Mbps"]', "rate: '5' is no number with one of the units kbps, Mbps, Gbps"),
+        ('rtt = ["5ms"]', "is not a list of two"),
+        ('rtt = ["5ms", "1ms"]', "does not go up"),
+        ('rate = ["1Mbps", "100Gbps"]', "more than 30 million packets a run"),
+        ('kinds = ["alone", "crowd"]', "not a list of some of alone, two"),
+        ("kinds = []", "not a list of some of"),
+        ("speed = 1", "speed is no field"),
+        ("rate = [", "mine.toml"),
+    ],
+)
+def test_a_wrong_suite_is_refused_by_its_place(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    with pytest.raises(nw.Error, match=re.escape(said)):
+        suite_of(file)
