@@ -36,7 +36,7 @@ LOSSES, SHORTEST, LONGEST = 100, 30, 300
 # What a law is called over ns-2's habits.
 NS2 = {"reno": "reno+reno"}
 # They have no timestamps of TCP's: packets are answered one by one.
-E_TCP = {"etcp", "etcp-rate", "etcp-sqrt"}
+E_TCP = {"etcp", "etcp-rate", "etcp-sqrt", "etcp-unit"}
 # Their routers say what they may send.
 TOLD_BY_ROUTERS = {"ba", "gwa", "gwa-rate", "xcp"}
 # They answer to marks; each so many packets is marked.
@@ -45,6 +45,7 @@ FORMULAS: dict[str, Callable[[Floats], Floats]] = {
     "reno": response.square_root,
     "aimd": response.square_root,
     "etcp": lambda p: _above(p, response.etcp),
+    "etcp-unit": lambda p: _above(p, response.etcp),
     "etcp-sqrt": lambda p: _above(p, response.etcp_sqrt),
     "highspeed": response.highspeed,
     "scalable": response.scalable,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -207,6 +207,45 @@ def test_an_answer_outside_of_what_is_tried_is_said_to_be() -> None:
     assert answer(advisor, advisor.targets[0], 30.0).packets == 0
     advisor = _Known(1, 0.7, 0.01, truth=1e8)
     assert math.isinf(answer(advisor, advisor.targets[0], 30.0).packets)
+
+
+class _Drawn(Advisor):
+    """An advisor over a curve that is given, with a little noise of each run's own."""
+
+    def __init__(self, target: Target, bound: float, curve: Callable[[int], float]) -> None:
+        self.targets, self.sides = [target], {target.name: target.bound[:2]}
+        self.most, self.runs, self.packets = 1e6, 0, math.inf
+        self._curve, self._bound = curve, bound
+        self._rng = np.random.default_rng(3)
+        self._known: dict[tuple[int, int], Floats] = {}
+        self._places = {target.name: 0}
+
+    def ask(self, buffers: Sequence[int], seeds: Sequence[int]) -> None:
+        new = [(size, seed) for size in set(buffers) for seed in seeds]
+        for key in (key for key in new if key not in self._known):
+            value = self._curve(key[0]) * math.exp(self._rng.normal(0, 0.01))
+            self._known[key] = np.array([[value, self._bound]])
+            self.runs += 1
+
+
+def test_an_answer_of_few_losses_is_doubtful() -> None:
+    target = Target("loss_rate", "<= 0.001")
+    for packets, is_doubtful in ((1e3, True), (1e6, False)):
+        advisor = _Drawn(target, 1e-3, lambda size: 0.1 / size)
+        advisor.packets = packets
+        found = answer(advisor, target, 100.0)
+        assert 95 < found.packets < 105
+        assert ("give a longer --duration" in found.doubt) == is_doubtful, found
+
+
+def test_a_target_that_is_missed_again_beyond_its_answer_is_said_to_be() -> None:
+    target = Target("loss_rate", "<= 0.001")
+    advisor = _Drawn(target, 1e-3, lambda size: 0.0012 if 350 < size < 450 else 0.1 / size)
+    # As the search for another target might.
+    advisor.ask([400], [1, 2, 3])
+    found = answer(advisor, target, 100.0)
+    assert 95 < found.packets < 105
+    assert "it is missed again" in found.doubt, found
 
 
 def test_any_delay_and_no_delay_are_told_apart(narrows: Run, tmp_path: Path) -> None:

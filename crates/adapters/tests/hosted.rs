@@ -62,7 +62,8 @@ fn each_law_does_in_noq_what_it_does_in_our_own_quic() {
 /// quinn spaces packets by itself, and a law that lives by its spacing is another law there.
 #[test]
 fn each_law_that_is_not_paced_does_in_quinn_what_it_does_in_our_own_quic() {
-    let paced = ["bbr", "bbr1", "copa", "etcp", "etcp-rate", "etcp-sqrt", "fast", "ledbat++"];
+    let paced =
+        ["bbr", "bbr1", "copa", "etcp", "etcp-rate", "etcp-sqrt", "etcp-unit", "fast", "ledbat++"];
     compare(
         "narrows-quinn",
         &StackLaw::names().filter(|law| !paced.contains(law)).collect::<Vec<_>>(),

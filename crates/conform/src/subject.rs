@@ -125,7 +125,7 @@ impl Subject {
             || cc.split(['+', ':']).any(|part| part == "quic");
         let transport = match name {
             _ if is_quic => Transport::Quic,
-            "etcp" | "etcp-rate" | "etcp-sqrt" => Transport::Etcp,
+            "etcp" | "etcp-rate" | "etcp-sqrt" | "etcp-unit" => Transport::Etcp,
             _ => Transport::Tcp,
         };
         Ok(Self { cc: cc.to_owned(), profile, transport, fields: Vec::new() })

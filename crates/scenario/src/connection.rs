@@ -722,7 +722,7 @@ fn not_over_quic(field: &str, spec: &ControllerSpec) -> Option<String> {
     }
 }
 
-const OVER_ETCP: &str = "is for etcp, etcp-rate and etcp-sqrt";
+const OVER_ETCP: &str = "is for etcp, etcp-rate, etcp-sqrt and etcp-unit";
 
 /// Why a field has no effect for a flow with this law, and what to do about it.
 fn why_it_does_not_count(

@@ -651,6 +651,7 @@ const OWN_ANSWERS: &[(&str, f64)] = &[
     ("etcp", 10.0),
     ("etcp-rate", 20.0),
     ("etcp-sqrt", 10.0),
+    ("etcp-unit", 10.0),
     ("gwa-rate", 20.0),
 ];
 

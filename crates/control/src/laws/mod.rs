@@ -15,6 +15,7 @@ pub mod etcp;
 pub mod etcp_ecn;
 pub mod etcp_rate;
 pub mod etcp_sqrt;
+pub mod etcp_unit;
 pub mod fast;
 pub mod gwa;
 pub mod gwa_rate;
@@ -46,6 +47,7 @@ pub(crate) static ALL: &[Entry] = &[
     etcp_ecn::LAW,
     etcp_rate::LAW,
     etcp_sqrt::LAW,
+    etcp_unit::LAW,
     fast::LAW,
     gwa::LAW,
     gwa_rate::LAW,
