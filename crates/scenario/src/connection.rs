@@ -135,17 +135,15 @@ pub(crate) fn check(
             .unwrap_or_else(|| why_it_does_not_count(field, &spec, own_recovery, around))
     })?;
     let paces_itself = paces(&transport, &*controller);
-    // Routers may see to it that nothing is lost.
-    let moves_by_epochs = spec.moves_by_epochs() && !needs.routers;
-    let request = controller.request();
     let connection = Connection {
         recipe,
         is_own: matches!(spec.law, Law::Own(_)),
         oddity: spec.law.oddity().map(str::to_owned),
         needs,
-        request,
+        request: controller.request(),
         paces_itself,
-        moves_by_epochs,
+        // Routers may see to it that nothing is lost.
+        moves_by_epochs: spec.moves_by_epochs() && !needs.routers,
         overhead,
         application,
         transport,

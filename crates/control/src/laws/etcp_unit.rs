@@ -1,8 +1,8 @@
-//! E-TCP without a constant for the buffer: ours, not the paper's. A loss takes one packet, whatever
-//! the window.
+//! E-TCP without a constant for the buffer: ours, not the paper's. A loss takes one packet, however
+//! large the window is.
 //!
 //! The paper's b has to be larger than the bottleneck's buffer (Gu, Towsley, Hollot, Zhang:
-//! "Congestion Control for Small Buffer High Speed Networks", §III-A), which a sender does not know.
+//! "Congestion Control for Small Buffer High Speed Networks", §III-A), which senders do not know.
 //! Here it is the window's own, b = W/(2 + p0·W): the balance is the paper's, and the loop's gain
 //! does not depend on window, RTT or buffer.
 //!
@@ -13,9 +13,9 @@
 //! | eq. 5 | W* = 2/(p − p0), the window in balance; p is per acknowledged packet | tests |
 //!
 //! Stable on one link: the loop's gain is g = i(W)·E, where i = p0 + 2/W is p/(1 − p) in balance,
-//! with p per packet sent, and E ≤ (1 − p)/p of M/D/1/B, M/M/1/B and of a queue that stays full, so
-//! that g ≤ 1; the loop is stable below π/2 (docs/theory.md). Start, signalling and pacing are those
-//! of `etcp`.
+//! with p per packet sent, and E ≤ (1 − p)/p of M/D/1/B, M/M/1/B and of a queue that stays full.
+//! So g ≤ 1, and the loop is stable below π/2 (docs/theory.md). Start, signalling and pacing are
+//! those of `etcp`.
 //!
 //! Departures: silence for a retransmission timeout halves the window, which is never below one
 //! packet.
