@@ -592,3 +592,16 @@ def test_a_seed_is_for_the_places_that_begin() -> None:
     for mask in ([True], [0, 2, 5], [False, False]):
         with pytest.raises(Error, match="reset_mask: "):
             envs.reset(options={"reset_mask": np.array(mask)})
+
+
+def test_a_learner_for_which_nobody_decides_is_warned_of() -> None:
+    flows = [{"cc": "learner"}, {"cc": "cubic"}]
+    scenario = nw.dumbbell("10Mbps", "20ms", "20p", flows=flows, duration="1s")
+    told = "\n".join(nw.run(scenario).warnings)
+    assert "flows[0].cc: nobody decides for a learner" in told
+    assert "flows[1].cc" not in told
+    # In an environment somebody does, and in the run of its episode what was decided is done.
+    env = ng.Env(scenario, preset="plain")
+    env.reset(seed=1)
+    env.step(np.zeros(1, np.float32))
+    assert "nobody decides" not in "\n".join(env.result().warnings)
