@@ -605,3 +605,9 @@ def test_a_learner_for_which_nobody_decides_is_warned_of() -> None:
     env.reset(seed=1)
     env.step(np.zeros(1, np.float32))
     assert "nobody decides" not in "\n".join(env.result().warnings)
+
+
+def test_agents_together_are_told_the_seed_of_their_run() -> None:
+    many = ng.ParallelEnv(agents=2, preset="plain", interval="30ms")
+    _, infos = many.reset(seed=3)
+    assert {info["run_seed"] for info in infos.values()} == {many.run_seed}

@@ -13,6 +13,7 @@ import textwrap
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import narrows as nw
@@ -540,6 +541,37 @@ def test_what_fails_in_secret_stays_there(tmp_path: Path) -> None:
         (it["id"], it["message"]) == ("held_out", "ValueError") and "repeat" not in it
         for it in held
     )
+
+
+def test_what_fails_in_secret_does_not_name_its_scenario(tmp_path: Path) -> None:
+    does = '        raise type(f"rtt {ack.min_rtt}", (Exception,), {})("x")'
+    (tmp_path / "law.py").write_text(ATTACK.format(does=does))
+    judged = nw.judge(str(tmp_path / "law.py"), count=2, seeds=1, against=[])
+    held = [it for it in judged.told["failures"] if it["id"].startswith("held_out")]
+    assert held and {it["message"] for it in held} == {"an error of its own"}
+    assert not any("where" in it for it in held)
+
+
+def test_an_answer_that_is_too_long_is_not_called_late(tmp_path: Path) -> None:
+    does = "        import os\n        for fd in range(64):\n            try:\n"
+    does += "                os.write(fd, b'HELLO' * 1000)\n            except OSError: pass"
+    (tmp_path / "law.py").write_text(ATTACK.format(does=does))
+    judged = nw.judge(str(tmp_path / "law.py"), count=1, seeds=1, against=[], key="mine")
+    told = judged.told["failures"][0]
+    assert told["kind"] == "bounds" and "bytes" in told["message"], told
+
+
+def test_laws_are_named_as_what_they_are(tmp_path: Path) -> None:
+    with pytest.raises(Error, match="nobody decides for learner"):
+        nw.judge("learner", count=2)
+    nw.Policy("plain", [(np.zeros((1, 48)), np.zeros(1))]).save(tmp_path / "p.npz")
+    law = f"policy:{tmp_path / 'p.npz'}"
+    about = nw.judge(law, count=1, seeds=1, against=[], key="mine").told["law"]
+    digest = hashlib.sha256((tmp_path / "p.npz").read_bytes()).hexdigest()
+    assert (about["kind"], about["file"], about["sha256"]) == ("policy", "p.npz", digest)
+    (tmp_path / "law.toml").write_text('on_ack = ["window = window"]\n')
+    formula = f"formula:{tmp_path / 'law.toml'}"
+    assert nw.judge(formula, count=1, seeds=1, against=[]).told["law"]["kind"] == "formula"
 
 
 def test_a_formula_needs_no_sandbox(tmp_path: Path) -> None:

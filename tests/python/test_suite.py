@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 
 import pytest
 
 import narrows as nw
-from narrows.judging.suite import USUAL, suite_of
+from narrows.judging.suite import USUAL, cases, suite_of
 
 
 def test_a_suite_of_ones_own_is_drawn_from(tmp_path: Path) -> None:
@@ -33,6 +34,25 @@ def test_the_usual_suite_written_down_is_the_usual_one(tmp_path: Path) -> None:
     assert suite_of(file) == USUAL
 
 
+@pytest.mark.parametrize("name", ["", "nowhere.toml"])
+def test_a_suite_that_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(nw.Error, match=r"(?i)directory") as found:
+        suite_of(tmp_path / name)
+    assert "Errno" not in str(found.value)
+
+
+def test_what_a_law_may_have_in_flight_is_bounded(tmp_path: Path) -> None:
+    # Eight times the buffer and the path at twice its rate; what narrows has needs no bound.
+    file = tmp_path / "law.toml"
+    file.write_text('own_recovery = true\non_ack = ["window = 10000000"]\n')
+    law = nw.Formula.load(file)
+    for case in cases("shown", count=8):
+        room = case.scenario(law).fields["flows"][0]["max_window"]
+        holds = 2 * case.rate * case.rtt / 12000 + case.packets
+        assert room == f"{max(1000, math.ceil(8 * holds))}p"
+        assert "max_window" not in case.scenario("cubic").fields["flows"][0]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -42,6 +62,11 @@ def test_the_usual_suite_written_down_is_the_usual_one(tmp_path: Path) -> None:
         ('rate = ["1Mbps", "100Gbps"]', "more than 30 million packets a run"),
         ('kinds = ["alone", "crowd"]', "not a list of some of alone, two"),
         ("kinds = []", "not a list of some of"),
+        ('kinds = ["alone", "alone"]', "each once"),
+        ('loss = ["50%", "200%"]', "loss: ['50%', '200%'] does not go up within 0.0001% to 50%"),
+        ('rate = ["1kbps", "2kbps"]', "does not go up within 100kbps to 100Gbps"),
+        ('rtt = ["50s", "100s"]', "does not go up within 10us to 1s"),
+        (f'buffer = ["1bdp", "{"9" * 400}bdp"]', "does not go up within 0.001bdp to 1000bdp"),
         ("speed = 1", "speed is no field"),
         ("rate = [", "mine.toml"),
     ],

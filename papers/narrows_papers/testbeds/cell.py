@@ -64,6 +64,8 @@ class Cell:
         Whose it is, and their file.
     kernel, sockets
         The senders' kernel; how large windows may be, as told.
+    bottleneck
+        What shapes, as told.
     rate_mbps, rtt_ms
         The bottleneck's rate as its authors name it, and the base RTT.
     queue
@@ -84,6 +86,7 @@ class Cell:
     file: str
     kernel: str
     sockets: str
+    bottleneck: str
     rate_mbps: float
     rtt_ms: float
     queue: Mapping[str, Any]
@@ -137,6 +140,7 @@ def _cell(given: Mapping[str, Any]) -> Cell:
         given["source"].get("file", ""),
         given["kernel"],
         given.get("sockets", ""),
+        given["bottleneck"],
         given["rate_mbps"],
         given["rtt_ms"],
         given["queue"],

@@ -16,6 +16,11 @@ from narrows_papers.testbeds.cell import Cell, Group
 # htb, tbf and bfifo count the 14 bytes of an Ethernet header; a packet here has 1500 bytes.
 FRAME_BYTES = 1514
 FRAME = 1500 / FRAME_BYTES
+# htb lets a packet go as soon as its class owes nothing, and charges it then (sch_htb.c,
+# htb_class_mode, htb_charge_class): it is on the faster wire when its turn begins, and no more in
+# the leaf's queue. Here it reaches the other end when its turn is over, and counts in the queue
+# till then. So RTTs are a packet's turn shorter than the authors', and queues a packet longer.
+HTB = "htb rate"
 # BBR's version 3 is `bbr` here.
 LAWS = {
     "cubic": "cubic",
@@ -116,7 +121,7 @@ def scenario(bench: Bench, cell: Cell) -> Scenario:
         warmup = max(warmup, START * length)
     return dumbbell(
         f"{cell.rate_mbps * FRAME:.6g}Mbps",
-        f"{cell.rtt_ms:g}ms",
+        _rtt(cell, cell.rtt_ms),
         _buffer(cell),
         flows=[_flow(cell, group) for group in cell.groups],
         queue=_queue(cell),
@@ -126,10 +131,16 @@ def scenario(bench: Bench, cell: Cell) -> Scenario:
     )
 
 
+def _rtt(cell: Cell, told_ms: float) -> str:
+    turn_ms = FRAME_BYTES * 8e-3 / cell.rate_mbps if HTB in cell.bottleneck else 0.0
+    return f"{told_ms - turn_ms:.6g}ms"
+
+
 def _buffer(cell: Cell) -> str:
+    more = int(HTB in cell.bottleneck)
     if "buffer_bytes" in cell.queue:
-        return f"{round(cell.queue['buffer_bytes'] * FRAME)}B"
-    return f"{cell.queue['buffer_packets']}p"
+        return f"{round((cell.queue['buffer_bytes'] + more * FRAME_BYTES) * FRAME)}B"
+    return f"{cell.queue['buffer_packets'] + more}p"
 
 
 def _queue(cell: Cell) -> str:
@@ -184,7 +195,7 @@ def _flow(cell: Cell, group: Group) -> dict[str, Any]:
         if told in cell.sockets:
             flow["max_window"] = f"{buffer // 2 // 1448}p"
     if group.rtt_ms is not None:
-        flow["rtt"] = f"{group.rtt_ms:g}ms"
+        flow["rtt"] = _rtt(cell, group.rtt_ms)
     if group.rtt_spread_ms and group.count > 1:
         flow["rtt_spread"] = f"{group.rtt_spread_ms:g}ms"
     if group.start_s:

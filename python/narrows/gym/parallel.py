@@ -150,6 +150,7 @@ class ParallelEnv(Base[str, np.ndarray, np.ndarray]):  # type: ignore[misc]
         return {
             agent: dict(zip(TRUTHS, self._episodes.truth[0, number].tolist(), strict=True))
             | {"started": agent in self._begun, "row": self._episodes.rows[0, number].copy()}
+            | {"run_seed": self.run_seed}
             | self._episodes.drawn_in(0).values
             for number, agent in enumerate(self.possible_agents)
             if agent in self.agents
@@ -200,6 +201,11 @@ class ParallelEnv(Base[str, np.ndarray, np.ndarray]):  # type: ignore[misc]
             float32 (agents · numbers,).
         """
         return np.array(self._episodes.seen[0]).reshape(-1)
+
+    @property
+    def run_seed(self) -> int:
+        """The seed of the episode's run: with `scenario` all that it takes to run it again."""
+        return self._episodes.drawn_in(0).seed
 
     @property
     def scenario(self) -> Scenario:

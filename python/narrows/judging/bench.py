@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import hashlib
 import math
@@ -45,6 +46,10 @@ COMPILES = (
 RUSTC_SAYS = 1000
 # A law's file has no more bytes than this.
 LARGEST = 60_000
+# How a policy's file is named as a law.
+POLICY = "policy:"
+# So many scenarios of each kind and part tell a gap from the luck of a part's draw.
+ENOUGH = 5
 # After so many failures nothing more is run, nor after so many runs that took too long.
 MOST_FAILURES, MOST_LATE = 10, 2
 # Seconds for which a law may compute in one run.
@@ -219,6 +224,8 @@ def _opened(given: Any, trusted: bool, seconds: int, end: float) -> Iterator[_Gi
         yield _ready(about | {"name": name_of(given)}, given)
         return
     text = os.fspath(given)
+    for prefix in ("formula:", "wasm:"):
+        text = text.removeprefix(prefix)
     if text.endswith((".toml", ".wasm")):
         made = Formula if text.endswith(".toml") else Wasm
         law: FileLaw = made.load(text)
@@ -246,8 +253,7 @@ def _opened(given: Any, trusted: bool, seconds: int, end: float) -> Iterator[_Gi
                 f"{text}: a law is a Python file, law.py, a formula, law.toml, or a module, "
                 f"law.wasm; of a policy's file say policy:{text}"
             )
-        named("law", [text])
-        yield _ready(about | {"kind": "built-in", "name": text}, text)
+        yield _ready(about | _of_name(text), text)
         return
     data = _bytes(text)
     about |= _of_file(text, data) | {"kind": "python"}
@@ -269,6 +275,17 @@ def _opened(given: Any, trusted: bool, seconds: int, end: float) -> Iterator[_Gi
             error.about = about
             raise
         yield _ready(about | {"name": remote.__name__}, remote, cell)
+
+
+def _of_name(law: str) -> dict[str, Any]:
+    """Return what is said of a law that narrows has, or of a policy, by its name."""
+    named("law", [law])
+    if _core.learns(law):
+        raise Error(f"law: nobody decides for {law} here; judge a policy's file, policy:p.npz")
+    if law.startswith(POLICY):
+        file = law.removeprefix(POLICY)
+        return _of_file(file, _bytes(file)) | {"kind": "policy", "name": law}
+    return {"kind": "built-in", "name": law}
 
 
 def _ready(about: dict[str, Any], law: Law, cell: Cell | None = None) -> _Given:
@@ -424,7 +441,7 @@ def judge(
         pass
     failures = _failures(runs, shows, repeat) + ([broken] if broken else [])
     found = scores(runs, "law", of.kinds)
-    if (low := found["gap"]["low"]) is not None and low > 0 and len(runs) >= 2 * len(of.kinds):
+    if (low := found["gap"]["low"]) is not None and low > 0 and count >= ENOUGH * len(of.kinds):
         suspicions.append(f"worth less where it is not known: the gap is above {low:.1f} points")
     wanted = len(chosen) * seeds
     status = _status(bool(failures), same, len(runs) < wanted)
@@ -485,7 +502,9 @@ def _repeat(
     """Return the command that runs a scenario again, but for its id; None of an object."""
     if not isinstance(law, str | os.PathLike):
         return None
-    words = ["narrows", "judge", os.fspath(law), "--count", str(count), "--seeds", str(seeds)]
+    file = os.fspath(law)
+    file = f"./{file}" if file.startswith("-") else file
+    words = ["narrows", "judge", file, "--count", str(count), "--seeds", str(seeds)]
     words += ["--key", key] if key is not None else []
     words += ["--against", ",".join(against)] if against else []
     words += ["--seconds", str(seconds)] if seconds != COMPUTES else []
@@ -509,9 +528,11 @@ def _told_failure(run: Run, shows: bool, repeat: str | None) -> dict[str, Any]:
     """Return how a run failed; of one held out without what the law may have said of it."""
     failure = {"id": run.case.id, "seed": run.seed} | (run.failure or {})
     if run.case.id.startswith(HELD_OUT) and not shows:
-        message = str(failure["message"]).split(":")[0]
-        told = {name: it for name, it in failure.items() if name not in ("event", "at")}
-        return told | {"id": HELD_OUT, "message": message}
+        # The name of an error is the law's to choose, unless it is Python's own.
+        name = str(failure["message"]).split(":")[0]
+        own = failure.get("kind") == "raised" and not hasattr(builtins, name)
+        told = {name: it for name, it in failure.items() if name not in ("event", "at", "where")}
+        return told | {"id": HELD_OUT, "message": "an error of its own" if own else name}
     return failure | ({"repeat": f"{repeat} --only {run.case.id}"} if repeat else {})
 
 

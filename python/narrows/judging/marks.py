@@ -88,7 +88,8 @@ def marks(case: Case, result: Result, beside_itself: float | None = None) -> Mar
     delay = link["delay_p95"] or 0.0
     ours_are = flows.rows(named=True)[: 2 if case.kind in ("two", "late") else 1]
     sent = sum(flow["sent"] for flow in ours_are)
-    loss = sum(flow["lost"] for flow in ours_are) / sent if sent else 1.0
+    # What is found lost may have left before it was measured.
+    loss = min(1.0, sum(flow["lost"] for flow in ours_are) / sent) if sent else 1.0
     if case.kind in ("two", "late"):
         ours, share = sum(arrived) / 2, offered / 2
         squares = sum(it * it for it in arrived)

@@ -255,11 +255,12 @@ class Child:
 
     def _ask(self, kind: int, body: bytes) -> bytes:
         self._cell.count()
+        asked = time.monotonic()
         try:
             messages.send(self._write, kind, body)
             said, answer = messages.receive(self._read)
         except messages.ClosedError as error:
-            raise self._gone(str(error)) from None
+            raise self._gone(str(error), asked) from None
         if said == messages.OK:
             return answer
         try:
@@ -270,24 +271,27 @@ class Child:
             message, where = "an error that cannot be read", ""
         raise LawError("raised", message, where)
 
-    def _gone(self, otherwise: str) -> Exception:
+    def _gone(self, otherwise: str, asked: float) -> Exception:
         """Say why a child does not answer."""
         if time.monotonic() > self._cell.end:
             self._cell.kill(self._number)
             return OverError()
+        waited = time.monotonic() - asked
         ended = self._cell.ended(self._number, 0.5)
         if ended is None:
             self._cell.kill(self._number)
-            over = time.monotonic() > self._end
-            longest = self._lasts if over else PATIENCE
-            what = "a run of it has lasted" if over else "no answer in"
-            return LawError("time", f"{what} {longest:g} s")
+            if time.monotonic() > self._end:
+                return LawError("time", f"a run of it has lasted {self._lasts:g} s")
+            if waited < 0.9 * PATIENCE:
+                return LawError("bounds", otherwise)
+            return LawError("time", f"no answer in {PATIENCE:g} s")
         status, seconds = ended
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             name = signal.Signals(number).name
             message = f"ended by {name} after {seconds:.1f} s of computing"
-            return LawError(_NAMES.get(name, "died"), message)
+            more = "; --seconds gives it more" if name == "SIGXCPU" else ""
+            return LawError(_NAMES.get(name, "died"), message + more)
         return LawError("died", f"its process ended by itself; {otherwise}")
 
     def tell(self, kind: int, values: tuple[float, ...], truths: tuple[bool, ...]) -> Any:

@@ -22,6 +22,8 @@ from narrows.scenario import Scenario
 VERSION = 1
 SHOWN, HELD_OUT = "shown", "held_out"
 EACH = 100
+# So many times what a path holds may be in flight.
+ROOM = 8
 # Packets of a run at the most.
 MOST_PACKETS = 3e7
 # The name of the law's own group of flows.
@@ -76,10 +78,12 @@ class Case:
         Scenario
             Checked.
         """
-        own: dict[str, Any] = {"name": OWN, "cc": law}
+        # What narrows has itself needs no bound.
+        bound = {} if isinstance(law, str) else {"max_window": f"{self.room}p"}
+        own: dict[str, Any] = {"name": OWN, "cc": law} | bound
         flows = [own]
         if self.kind in ("two", "late"):
-            second = {"name": "second", "cc": law}
+            second = {"name": "second", "cc": law} | bound
             if self.start:
                 second["start"] = _seconds(self.start * self.duration)
             flows.append(second)
@@ -107,6 +111,15 @@ class Case:
     def packets(self) -> int:
         """The buffer in packets of 1500 bytes, at least 5."""
         return max(5, round(self.buffer * self.rate * self.rtt / 12000))
+
+    @property
+    def room(self) -> int:
+        """Packets for which receivers have room: eight times what the path holds at twice its rate.
+
+        More is of no use to a law, and costs the judge memory.
+        """
+        holds = 2 * self.rate * self.rtt / 12000 + self.packets
+        return max(1000, math.ceil(ROOM * holds))
 
     def moved(self, most: float) -> Case:
         """Return the same at another rate and RTT.
@@ -239,6 +252,13 @@ _UNITS = {
     "buffer": {"bdp": 1.0},
     "loss": {"%": 1e-2},
 }
+# Within these runs of 8 to 30 s have something to measure, and their numbers are written exactly.
+_BOUNDS = {
+    "rate": (1e5, 1e11, "100kbps to 100Gbps"),
+    "rtt": (1e-5, 1.0, "10us to 1s"),
+    "buffer": (1e-3, 1e3, "0.001bdp to 1000bdp"),
+    "loss": (1e-6, 0.5, "0.0001% to 50%"),
+}
 
 
 def suite_of(path: str | os.PathLike[str]) -> Suite:
@@ -263,15 +283,17 @@ def suite_of(path: str | os.PathLike[str]) -> Suite:
     """
     place = os.fspath(path)
     try:
-        fields = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        fields = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise Error(f"{place}: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise Error(f"{place}: {error}") from None
     told: dict[str, Any] = {}
     for name, value in fields.items():
         if name == "kinds":
             told[name] = _kinds(place, value)
         elif name in _UNITS:
-            told[name] = _range(f"{place}: {name}", value, _UNITS[name])
+            told[name] = _range(f"{place}: {name}", value, name)
         else:
             raise Error(f"{place}: {name} is no field; known: {', '.join([*_UNITS, 'kinds'])}")
     found = Suite(**told)
@@ -279,23 +301,28 @@ def suite_of(path: str | os.PathLike[str]) -> Suite:
     if found.rate[1] * seconds / 12000 > MOST_PACKETS:
         raise Error(
             f"{place}: rate: {found.rate[1] / 1e9:g} Gbps for {seconds:g} s are more than "
-            f"{MOST_PACKETS / 1e6:g} million packets a run; take less"
+            f"{MOST_PACKETS / 1e6:g} million packets a run; take less, or a shorter rtt, as a run "
+            "lasts 100 of them and 5 s"
         )
     return found
 
 
 def _kinds(place: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not value or not set(map(str, value)) <= set(KINDS):
-        raise Error(f"{place}: kinds: {value!r} is not a list of some of {', '.join(KINDS)}")
-    return tuple(dict.fromkeys(value))
+    known = isinstance(value, list) and value and set(map(str, value)) <= set(KINDS)
+    if not known or len(set(value)) != len(value):
+        raise Error(
+            f"{place}: kinds: {value!r} is not a list of some of {', '.join(KINDS)}, each once"
+        )
+    return tuple(value)
 
 
-def _range(place: str, value: Any, units: dict[str, float]) -> Range:
+def _range(place: str, value: Any, name: str) -> Range:
     if not isinstance(value, list) or len(value) != 2:
         raise Error(f"{place}: {value!r} is not a list of two, the least and the largest")
-    low, high = (_number(place, text, units) for text in value)
-    if not 0 < low <= high:
-        raise Error(f"{place}: {value!r} does not go up from above 0")
+    low, high = (_number(place, text, _UNITS[name]) for text in value)
+    least, most, told = _BOUNDS[name]
+    if not least <= low <= high <= most:
+        raise Error(f"{place}: {value!r} does not go up within {told}")
     return low, high
 
 
