@@ -56,7 +56,14 @@ class Advisor:
         self._base = base.with_(expect=bounds)
         self._store = Store(None) if store is None else store
         self._known: dict[tuple[int, int], Floats] = {}
+        if self._base.checked.needs_samples():
+            self._base = self._base.with_(sample=None)
         told = self._base.checked.expectations()
+        for name, bound, is_relative, *_ in told:
+            if is_relative:
+                raise Error(
+                    f'--target: {name} "{bound}" speaks of another number of a run; give a number'
+                )
         self._places = {name: place for place, (name, *_) in enumerate(told)}
         self.sides = {name: side for name, _, _, side, *_ in told}
         self.kinds = {name: kind for name, _, _, _, kind, *_ in told}
@@ -167,7 +174,7 @@ def look(advisor: Advisor, target: Target, packets: int) -> Look:
         With 95 % confidence.
     """
     advisor.ask([packets], FRESH)
-    values = advisor.values(target, packets, FRESH)
+    values = advisor.each(target.name, packets, FRESH)
     bounds = [advisor.bound(target)] * len(values)
     verdict = judge(advisor.sides[target.name], values, bounds, CONFIDENCE)
     return Look(target, packets, float(np.mean(values)), verdict)

@@ -123,7 +123,7 @@ def answer(
         With what makes it doubtful, if something does. Runs of parts are not among its own.
     """
     before = advisor.runs
-    told = guess if is_near else _from_parts(parts, target, guess)
+    told = max(guess, LEAST) if is_near else _from_parts(parts, target, guess)
     if told is None:
         low, high = _bracket(advisor, target, guess)
     else:

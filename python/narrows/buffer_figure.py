@@ -34,6 +34,7 @@ def draw(
     answers: Sequence[Answer],
     link: Link,
     told: Sequence[tuple[str, str, float, str]],
+    safe: tuple[float, float] | None,
 ) -> Figure:
     """Draw utilisation, loss, delay and fairness over the buffer, with bounds and rules.
 
@@ -47,6 +48,8 @@ def draw(
         What rules were asked of.
     told
         What `narrows.theory.buffers.rules` yields.
+    safe
+        The least and the greatest buffer that meet all targets; None if none does.
 
     Returns
     -------
@@ -81,7 +84,8 @@ def draw(
     low, high = last.get_xlim()
     sizes = np.unique(np.geomspace(low, high, 120).round())
     _theory(places, link, sizes[sizes >= 1])
-    _feasible(places, answers)
+    if safe:
+        _feasible(places, *safe)
     _axes_above(places[0], link)
     for setter in (last.xaxis.set_major_formatter, last.xaxis.set_minor_formatter):
         setter(_few)
@@ -135,7 +139,8 @@ def _theory(places: Sequence[Axes], link: Link, sizes: np.ndarray) -> None:
         )
     paced = [int(size) for size in sizes if size < link.flows]
     excess = [paced_excess(link.flows, link.target, size) for size in paced]
-    lost.plot(paced, np.array(excess) * 100, color="C4", label="nD/D/1", **LINE)
+    if len(paced) > 1:
+        lost.plot(paced, np.array(excess) * 100, color="C4", label="nD/D/1", **LINE)
     late.plot(sizes, sizes / link.rate * 1e3, color="black", label="a full buffer", **LINE)
     lost.set_yscale("log")
     lost.set_ylim(LEAST_LOSS, 100)
@@ -145,12 +150,8 @@ def _theory(places: Sequence[Axes], link: Link, sizes: np.ndarray) -> None:
         ax.legend(fontsize=7, loc="best")
 
 
-def _feasible(places: Sequence[Axes], answers: Sequence[Answer]) -> None:
+def _feasible(places: Sequence[Axes], least: float, greatest: float) -> None:
     """Shade the buffers that meet all targets."""
-    least = max((it.packets for it in answers if not it.target.is_growing), default=0.0)
-    greatest = min((it.packets for it in answers if it.target.is_growing), default=math.inf)
-    if not least <= greatest or math.isinf(least):
-        return
     for ax in places:
         limits = ax.get_xlim()
         ax.axvspan(max(least, limits[0]), min(greatest, limits[1]), alpha=0.1, color="C2", lw=0)

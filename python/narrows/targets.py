@@ -12,12 +12,12 @@ from narrows.errors import Error
 # A share of the bound's distance from nothing below which a number is as good as none.
 LEAST_MISS = 1e-6
 # Numbers that grow with the buffer, and numbers that fall, of which less is better; and those that
-# rise to what is wanted. All others go up and down: of 30 flows of CUBIC over 50 Mbps runs have a
-# `jain` of 0.94 with 4 packets, 0.96 with 20 and 0.63 with 480.
+# rise to what is wanted. All others go up and down: of four flows of CUBIC over 20 Mbps and 20 ms
+# `power` is 0.81 with 5 packets and 0.22 with 133.
 GROWING = ("delay", "queue", "rtt")
 FALLING = ("loss", "lost", "drops", "timeouts")
 RISING = ("utilisation", "goodput")
-WRITTEN = re.compile(r"\s*([\w.-]+)\s*(<=|>=|<|>)\s*(\S.*?)\s*")
+WRITTEN = re.compile(r"\s*([\w.\-\[\]]+)\s*(<=|>=|<|>)\s*(\S.*?)\s*")
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,9 @@ def buffer(
     short: Annotated[
         float | None,
         typer.Option(
-            help="Load of short flows beside (web search up to 1 MB), like 0.1.", min=0.01
+            help="Load of short flows beside (web search up to 1 MB), like 0.1.",
+            min=0.01,
+            max=0.95,
         ),
     ] = None,
     two_way: Annotated[
@@ -99,6 +101,10 @@ def buffer(
     from narrows.cli.work.buffer import Ask, Load, advise
     from narrows.cli.work.inverse import invert
 
+    texts = {"rate": rate, "rtt": rtt, "cc": cc, "place": place, "duration": duration}
+    for option, text in (texts | {"most": most, "given": given}).items():
+        if text is not None and not text.strip():
+            raise Error(f"--{option}: it is empty; leave it out for the usual")
     for option, said in (("--flows", flows is not None), ("--most", most is not None)):
         if given and said:
             raise Error(f"{option}: --given asks how many flows one buffer serves; leave it out")

@@ -19,10 +19,14 @@ from narrows.types import Floats
 
 # E-TCP's answer (Gu and others, §III).
 ETCP = 20
-# Fewer flows keep in step, and smaller windows live by timeouts: √n rules do not hold.
+# Fewer flows keep in step, and smaller windows are no sawtooth: √n rules do not hold.
 FEW, SMALL = 30, 10.0
 # So do RTTs within a tenth of their mean; and BBR beside is a few up to a tenth of the flows.
 NARROW, FEW_BBR = 0.1, 0.1
+# What rules of log W take for a window.
+LEAST_WINDOW = 4.0
+# Laws that lose p0 of their packets whatever the window.
+E_TCP = ("etcp", "etcp-rate", "etcp-unit")
 # The loss for which queues without feedback are asked.
 LOSS = 1e-3
 
@@ -375,6 +379,10 @@ class Link:
         The flows' law by name; it counts where a rule is for one law.
     bbr
         The share of BBR's flows, a ratio.
+    halves
+        Whether losses take a fixed share of a window.
+    pacing
+        How packets are spaced: ``"even"``, ``"random"``, or empty for by acknowledgements.
     """
 
     rate: float
@@ -384,6 +392,8 @@ class Link:
     target: float
     law: str = ""
     bbr: float = 0.0
+    halves: bool = True
+    pacing: str = ""
 
     @property
     def flows(self) -> int:
@@ -431,16 +441,22 @@ def _beside_bbr(link: Link) -> str:
     return f"{share}, which hardly answer to losses" if link.bbr > FEW_BBR else ""
 
 
+def _of_shares(link: Link) -> str:
+    if link.halves or link.bbr:
+        return _beside_bbr(link)
+    return f"{link.law} takes no fixed share for a loss"
+
+
 def _many(link: Link) -> str:
     if link.window < SMALL:
-        return f"windows of {link.window:.1f} packets live by timeouts"
+        return f"windows of {link.window:.1f} packets are too small for it"
     if link.flows == 1:
         return "it is one flow"
     if link.flows < FEW:
         return f"{link.flows} flows keep in step"
     if float(np.ptp(link.rtts)) < NARROW * float(np.mean(link.rtts)):
         return "equal RTTs keep flows in step"
-    return _beside_bbr(link)
+    return _of_shares(link)
 
 
 def _one(link: Link) -> str:
@@ -450,23 +466,34 @@ def _one(link: Link) -> str:
 def _one_that_halves(link: Link) -> str:
     if link.bbr == 1:
         return "BBR keeps no share of its window"
-    return _one(link) or _beside_bbr(link)
+    return _one(link) or _of_shares(link)
 
 
 def _one_bbr(link: Link) -> str:
     return _one(link) if link.law == "bbr1" else "it is of BBRv1"
 
 
-def _smooth(link: Link) -> str:
-    return f"bursts of {link.burst} packets decide" if link.burst > 1 else ""
+def _at_random(link: Link) -> str:
+    if link.burst > 1:
+        return f"bursts of {link.burst} packets decide"
+    is_few = link.flows < FEW and link.pacing != "random"
+    return f"packets of {link.flows} flows do not come at random" if is_few else ""
+
+
+def _paced(link: Link) -> str:
+    if link.burst > 1:
+        return f"bursts of {link.burst} packets decide"
+    return "" if link.pacing == "even" else "packets are not paced evenly"
 
 
 def _of_losses(link: Link) -> str:
-    return _smooth(link) or _beside_bbr(link)
+    if link.window < LEAST_WINDOW:
+        return f"windows of {link.window:.1f} packets are too small for it"
+    return _at_random(link) or _beside_bbr(link)
 
 
 def _of_etcp(link: Link) -> str:
-    return _smooth(link) if link.law == "etcp" else "it is of E-TCP"
+    return "" if link.law in E_TCP else "it is of E-TCP"
 
 
 RULES = (
@@ -504,15 +531,17 @@ RULES = (
         _of_losses,
     ),
     Rule("E-TCP's constant", "E-TCP, §III", lambda _: ETCP, _of_etcp),
-    Rule("M/M/1/B", "sizes and times at random", lambda it: mm1b_buffer(LOSS, it.target), _smooth),
-    Rule("M/D/1/B", "equal packets at random", lambda it: buffer_of(LOSS, it.target), _smooth),
+    Rule(
+        "M/M/1/B", "sizes and times at random", lambda it: mm1b_buffer(LOSS, it.target), _at_random
+    ),
+    Rule("M/D/1/B", "equal packets at random", lambda it: buffer_of(LOSS, it.target), _at_random),
     Rule(
         "M[X]/D/1/B",
         "bursts at random",
         lambda it: buffer_of(LOSS, it.target, it.burst),
         lambda it: "" if it.burst > 1 else "there are no bursts",
     ),
-    Rule("nD/D/1", "paced evenly", lambda it: paced_buffer(it.flows, it.target, LOSS), _smooth),
+    Rule("nD/D/1", "paced evenly", lambda it: paced_buffer(it.flows, it.target, LOSS), _paced),
 )
 
 

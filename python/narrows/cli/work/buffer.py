@@ -34,6 +34,10 @@ from narrows.theory.buffers import Link, linux_burst, rules
 # The share of a window that laws keep after a loss, for rules; 1/2 for others.
 KEPT_SHARE = {"cubic": 0.7, "reno": 0.5, "scalable": 0.875, "bic": 0.8, "ltcp": 0.85}
 LONG = 60.0
+# Packets of the largest burst: 64 kB of 1448 bytes are 45, BIG TCP's 512 kB 353.
+MOST_BURST = 1000
+# Laws with a transport of their own, whose packets leave one by one.
+OWN_TRANSPORT = ("etcp", "etcp-rate", "etcp-sqrt", "etcp-unit")
 # Name, source, packets and doubt of a rule, as `rules` yields them.
 Told = tuple[str, str, float, str]
 # A part of a link says where to begin if it has this many flows and a run this many packets; the
@@ -58,11 +62,21 @@ class Load:
     short: float | None
     two_way: bool
 
+    @property
+    def packets(self) -> int | None:
+        """The packets of a burst, if they are said as a number."""
+        if not self.quantum or not self.quantum.isdecimal():
+            return None
+        packets = int(self.quantum)
+        if not 1 <= packets <= MOST_BURST:
+            raise Error(f"--quantum: {packets} is not from 1 to {MOST_BURST} packets; try 45")
+        return packets
+
     def fields(self) -> dict[str, Any]:
         """Return the fields of each group of flows."""
         said: dict[str, Any] = {"pacing": self.pacing, "quantum": self.quantum}
-        if self.quantum and self.quantum.isdigit():
-            said["quantum"] = int(self.quantum)
+        if self.packets:
+            said["quantum"] = self.packets
         return {name: value for name, value in said.items() if value is not None}
 
 
@@ -83,7 +97,9 @@ class Ask:
     @property
     def rtts(self) -> tuple[float, float]:
         """The least and the largest RTT in seconds."""
-        low, _, high = self.rtt.partition("..")
+        low, dots, high = self.rtt.partition("..")
+        if dots and not high:
+            raise Error(f'--rtt: "{self.rtt}" has no end; try 20ms..80ms')
         ends = _core.seconds("--rtt", low), _core.seconds("--rtt", high or low)
         if ends[0] <= 0 or ends[1] < ends[0]:
             raise Error(f'--rtt: "{self.rtt}" is no RTT, nor a range of them; try 20ms..80ms')
@@ -93,11 +109,14 @@ class Ask:
         """Return the groups of flows, whose RTTs are spread over the range."""
         low, high = self.rtts
         said = [part.partition("*")[0] for part in cc.split("/")]
-        counted = sum(int(it) for it in said if it.isdigit())
+        counted = sum(int(it) for it in said if it.isdecimal())
         parts = mixture(cc, flows or counted or 100)
         spread = {"rtt_spread": f"{(high - low) * 1e3:g}ms"} if high > low else {}
+        # All have begun before it is measured.
+        length = _core.seconds("--duration", self.duration) if self.duration else LONG
+        starts = f"{min(1.0, length / 4):g}s"
         return [
-            {"cc": law, "count": count, "start_spread": "1s", **spread, **self.load.fields()}
+            {"cc": law, "count": count, "start_spread": starts, **spread, **self.load.fields()}
             for law, count in parts
             if count
         ]
@@ -148,15 +167,15 @@ class Ask:
         low, high = self.rtts
         bits = rate_of("--rate", self.rate)
         law = base_of(groups[0]["cc"])
-        said = self.load.quantum
-        auto = linux_burst(bits / flows, low)
-        burst = int(said) if said and said.isdigit() else auto
-        if self.load.pacing in ("even", "exponential", "uniform"):
-            burst = 1
+        burst = self.load.packets or linux_burst(bits / flows, low)
+        pacing = self.load.pacing or ""
+        if law in OWN_TRANSPORT or pacing in ("even", "exponential", "uniform"):
+            # E-TCP's gaps are exponential.
+            burst, pacing = 1, "even" if pacing == "even" else "random"
         rtts = np.linspace(low, high, flows)
         bbr = sum(it["count"] for it in groups if base_of(it["cc"]).startswith("bbr")) / flows
-        kept = KEPT_SHARE.get(law, 0.5)
-        return Link(bits / 12e3, rtts, kept, burst, target, law, bbr)
+        kept, halves = KEPT_SHARE.get(law, 0.5), law in KEPT_SHARE
+        return Link(bits / 12e3, rtts, kept, burst, target, law, bbr, halves, pacing)
 
     def guess(self, target: Target, told: Sequence[Told], link: Link, most: float) -> Guess:
         """Return where to begin to search, in packets."""
@@ -166,7 +185,7 @@ class Ask:
                 return Guess(link.rate * _core.seconds("", target.bound.lstrip("<= ")), True)
             except Error:
                 pass
-        likely = [packets for _, _, packets, doubt in told if not doubt and packets < most]
+        likely = [packets for _, _, packets, doubt in told if not doubt and 1 <= packets < most]
         usual = math.exp(float(np.mean(np.log(likely)))) if likely else math.sqrt(LEAST * most)
         return Guess(usual, False)
 
@@ -187,13 +206,13 @@ def advise(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
     groups = ask.groups(ask.cc, ask.flows)
     scenario = ask.scenario(groups)
     targets = targets_of(ask.target)
-    check_searched(targets)
     wanted = [share_of(it) for it in targets if it.name.endswith("utilisation")]
     link = ask.link(groups, min(wanted[0], 0.9999) if wanted else 0.98)
     told = list(rules(link))
     most = packets_of(scenario.with_({"dumbbell.buffer": ask.most}))
     store = Store(ask.cache / KEPT)
     advisor = Advisor(scenario, targets, most, store, link.rate * 0.7 * ask.seconds(groups))
+    check_searched(targets)
     if not as_json:
         say(_assumed(ask, groups, link, scenario))
     with folder_of(output, force) as folder:
@@ -208,12 +227,12 @@ def advise(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
             say(goes_on(ask.cache / KEPT, list(scenario.controllers.values())))
             raise
         found = Found(answers, looks, advisor, link, told)
+        if folder:
+            _write(folder, found, quiet=as_json)
         if as_json:
             _print_json(found)
         else:
             _print(found)
-        if folder:
-            _write(folder, found, quiet=as_json)
     return found.is_met
 
 
@@ -283,6 +302,11 @@ class Found:
         return max(least, LEAST) <= greatest and not math.isinf(least) and is_looked
 
     @property
+    def safe(self) -> tuple[float, float] | None:
+        """The least and the greatest buffer that meet all for sure, if there are such."""
+        return _range(self.answers) if self.is_met else None
+
+    @property
     def conclusion(self) -> str:
         """What follows, in a sentence."""
         least, greatest = _range(self.answers)
@@ -304,7 +328,7 @@ def _print(found: Found) -> None:
         table.add_row(*_row(it, found.link))
     for one in found.looks:
         kind = found.advisor.kinds[one.target.name]
-        said = f"{one.verdict}: {quantity(kind, one.mean)}"
+        said = f"{one.verdict}: {_cell(kind, one.mean) or 'none'}"
         name = f"{one.target.name} {one.target.bound}"
         table.add_row(name, f"with {one.packets}p", said, "", "", "", "")
     console().print(table)
@@ -362,12 +386,14 @@ def _print_json(found: Found) -> None:
         record |= {"low": _number(it.low), "high": _number(it.high), "runs": it.runs}
         put(json.dumps(record | {"seeds": it.seeds, "doubt": it.doubt}))
     for one in found.looks:
-        record = {"looked": one.target.name, "condition": one.target.bound}
-        put(json.dumps(record | {"at": one.packets, "mean": one.mean, "verdict": one.verdict}))
+        record = {"looked": one.target.name, "condition": one.target.bound, "at": one.packets}
+        put(json.dumps(record | {"mean": _number(one.mean), "verdict": one.verdict}))
     for row in _plain(curve(found.advisor)):
         put(json.dumps({"seen": row}))
     for name, source, packets, doubt in found.told:
-        put(json.dumps({"rule": name, "source": source, "packets": packets, "doubt": doubt}))
+        record = {"rule": name, "source": source, "packets": _number(packets), "doubt": doubt}
+        put(json.dumps(record))
+    put(json.dumps({"conclusion": found.conclusion, "met": found.is_met}))
 
 
 def _plain(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -382,7 +408,7 @@ def _write(folder: Output, found: Found, quiet: bool) -> None:
     from narrows import buffer_figure, plot
 
     advisor, seen = found.advisor, curve(found.advisor)
-    figure = buffer_figure.draw(advisor, found.answers, found.link, found.told)
+    figure = buffer_figure.draw(advisor, found.answers, found.link, found.told, found.safe)
     folder.data("buffer.png", plot.png(figure))
     folder.text("seen.jsonl", "\n".join(map(json.dumps, _plain(seen))) + "\n")
     sizes = advisor.asked()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -18,15 +19,19 @@ from narrows.cli.options import split_list
 from narrows.cli.work.buffer import KEPT_SHARE, Ask, base_of, packets_of
 from narrows.cli.work.printing import finish, folder_of
 from narrows.cli.work.score import KEPT
+from narrows.errors import Error, ScenarioError
+from narrows.law_files import parts_of
 from narrows.made import Made
 from narrows.metrics import WORDS, quantity
+from narrows.scenario import Scenario
 from narrows.score.store import Store
 from narrows.targets import Target, share_of, targets_of
-from narrows.terminal import console, put
+from narrows.terminal import console, put, say
 from narrows.theory.buffers import FEW, SMALL, Link, flows_of
 
 SERIES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-SEEDS = [1, 2, 3]
+# Seeds of each number of flows, and of one of which they do not decide.
+SEEDS, MORE = [1, 2, 3], list(range(1, 10))
 # Between two numbers of flows this far apart it is not looked further.
 NEAR = 1.1
 
@@ -40,9 +45,12 @@ class Row:
     cc, pacing, quantum
         The law, and how it sends; empty for what it does by itself.
     flows
-        The least number of flows that meets all targets; None if a thousand do not.
+        The least number of flows that meets what more flows bring nearer; None if a thousand do
+        not.
     beyond
         A number of flows that do not; None if one flow does.
+    missed
+        The targets that are not met there, for which fewer are too many.
     theory
         How many flows normal windows need; NaN where these are not, or the law keeps no share.
     numbers
@@ -58,6 +66,7 @@ class Row:
     quantum: str
     flows: int | None
     beyond: int | None
+    missed: list[str]
     theory: float
     numbers: dict[str, float]
     kinds: dict[str, str]
@@ -67,7 +76,7 @@ class Row:
     def place(self) -> tuple[float, ...]:
         """What rows are sorted by: flows, then loss, delay and unfairness."""
         late = (self.numbers[name] for name in ("loss_rate", "delay_p99"))
-        flows = math.inf if self.flows is None else self.flows
+        flows = math.inf if self.flows is None or self.missed else self.flows
         return (flows, *late, -self.numbers["jain"])
 
 
@@ -82,21 +91,46 @@ def invert(ask: Ask, given: str, as_json: bool, output: Path | None, force: bool
         else:
             _print(rows, [it.name for it in targets])
             put(f"the least number of flows that meet {ask.target} with {given}")
+            for row in (it for it in rows if it.missed):
+                told = f"{row.cc}{_sends(row.pacing, row.quantum)}: {row.flows} flows"
+                put(f"{told} are the fewest for the rest, and {', '.join(row.missed)} is missed")
         if folder:
             folder.text("flows.jsonl", "\n".join(json.dumps(_record(row)) for row in rows) + "\n")
-            cases = [({"cc": row.cc, "flows": row.flows}, row.scenario) for row in rows]
+            fields = ("cc", "pacing", "quantum", "flows")
+            cases = [({it: getattr(row, it) for it in fields}, row.scenario) for row in rows]
             finish(folder, Made("buffer", cases, SEEDS), as_json)
 
 
 def _rows(ask: Ask, given: str, targets: Sequence[Target]) -> Iterator[Row]:
-    """Yield what is found of each law, each with each pacing and each quantum."""
+    """Yield what is found of each law, each with each pacing and each quantum that it can have."""
     pacings = split_list("--pacing", ask.load.pacing) if ask.load.pacing else [None]
     quanta = split_list("--quantum", ask.load.quantum) if ask.load.quantum else [None]
-    for cc in split_list("--cc", ask.cc):
-        for pacing in pacings:
-            for quantum in quanta:
-                load = replace(ask.load, pacing=pacing, quantum=quantum)
-                yield _Inverse(replace(ask, cc=cc, load=load), given, targets).row()
+    laws = split_list("--cc", ask.cc)
+    for cc in laws:
+        if len(parts_of(cc)) > 1 or "*" in cc:
+            raise Error(f"--cc: {cc} says how many flows there are, which --given asks for")
+    searches, wrong = [], None
+    for cc, pacing, quantum in dict.fromkeys(itertools.product(laws, pacings, quanta)):
+        load = replace(ask.load, pacing=pacing, quantum=quantum)
+        search = _Inverse(replace(ask, cc=cc, load=load), given, targets)
+        try:
+            search.check()
+        except ScenarioError as error:
+            wrong = error
+            say(f"left out: {cc}{_sends(pacing, quantum)}: {error}")
+            continue
+        searches.append(search)
+    if not searches and wrong is not None:
+        raise wrong
+    for search in searches:
+        yield search.row()
+
+
+def _sends(pacing: str | None, quantum: str | None) -> str:
+    said = [
+        f"{name} {value}" for name, value in (("pacing", pacing), ("quantum", quantum)) if value
+    ]
+    return f" with {' and '.join(said)}" if said else ""
 
 
 class _Inverse:
@@ -106,6 +140,10 @@ class _Inverse:
         self._ask, self._given, self._targets = ask, given, list(targets)
         self._store = Store(ask.cache / KEPT)
         self._seen: dict[int, tuple[bool, Row]] = {}
+
+    def check(self) -> None:
+        """Fail if a flow of this law cannot send so, or a target is none."""
+        self._advisor(1)
 
     def row(self) -> Row:
         """Return what is found."""
@@ -125,37 +163,54 @@ class _Inverse:
     def _told(self, flows: int | None, beyond: int | None, at: int) -> Row:
         return replace(self._seen[at][1], flows=flows, beyond=beyond)
 
-    def _meets(self, flows: int) -> bool:
-        """Return whether as many flows meet all targets, and keep what they show."""
+    def _advisor(self, flows: int) -> tuple[Scenario, Advisor]:
         groups = self._ask.groups(self._ask.cc, flows)
         scenario = self._ask.scenario(groups, self._given)
-        packets = packets_of(scenario)
-        advisor = Advisor(scenario, self._targets, math.inf, self._store)
-        advisor.ask([round(packets)], SEEDS)
-        size = round(packets)
-        verdicts = [
-            judge(
-                advisor.sides[it.name],
-                advisor.values(it, size, SEEDS),
-                [advisor.bound(it)] * len(SEEDS),
-                CONFIDENCE,
-            )
-            for it in self._targets
-        ]
-        numbers = {it: float(np.mean(advisor.each(it, size, SEEDS))) for it in advisor.names}
-        wanted = [share_of(it) for it in self._targets if it.name.endswith("utilisation")]
-        link = self._ask.link(groups, min(wanted[0], 0.9999) if wanted else 0.98)
-        theory = math.nan
-        if base_of(self._ask.cc) in KEPT_SHARE:
-            theory = _valid(flows_of(packets, link.bdp, link.target, link.beta), link)
+        return scenario, Advisor(scenario, self._targets, math.inf, self._store)
+
+    def _meets(self, flows: int) -> bool:
+        """Return whether as many flows meet what more of them bring nearer; keep what they show."""
+        scenario, advisor = self._advisor(flows)
+        size = round(packets_of(scenario))
+        rising = [it for it in self._targets if it.bound.startswith(">")] or self._targets
+        advisor.ask([size], SEEDS)
+        seeds = SEEDS
+        if any(self._verdict(advisor, it, size, seeds) is Verdict.UNDECIDED for it in rising):
+            seeds = MORE
+            advisor.ask([size], seeds)
+        missed = [it for it in self._targets if not self._is_met(advisor, it, size, seeds)]
+        numbers = {it: float(np.mean(advisor.each(it, size, seeds))) for it in advisor.names}
         load = self._ask.load
         sends = (load.pacing or "", load.quantum or "")
-        row = Row(
-            self._ask.cc, *sends, flows, None, theory, numbers, advisor.kinds, scenario.to_toml()
-        )
-        is_met = all(verdict is Verdict.HOLDS for verdict in verdicts)
+        names = [it.name for it in missed if it not in rising]
+        theory = self._theory(flows, size)
+        toml = scenario.to_toml()
+        row = Row(self._ask.cc, *sends, flows, None, names, theory, numbers, advisor.kinds, toml)
+        is_met = not any(it in rising for it in missed)
         self._seen[flows] = is_met, row
         return is_met
+
+    def _verdict(
+        self, advisor: Advisor, target: Target, size: int, seeds: Sequence[int]
+    ) -> Verdict:
+        values = advisor.values(target, size, seeds)
+        return judge(
+            advisor.sides[target.name], values, [advisor.bound(target)] * len(values), CONFIDENCE
+        )
+
+    def _is_met(self, advisor: Advisor, target: Target, size: int, seeds: Sequence[int]) -> bool:
+        """Return what the mean says, where seeds do not decide."""
+        mean = float(np.mean(advisor.values(target, size, seeds)))
+        bound = [advisor.bound(target)]
+        return judge(advisor.sides[target.name], [mean], bound, CONFIDENCE) is Verdict.HOLDS
+
+    def _theory(self, flows: int, size: int) -> float:
+        if base_of(self._ask.cc) not in KEPT_SHARE:
+            return math.nan
+        wanted = [share_of(it) for it in self._targets if it.name.endswith("utilisation")]
+        groups = self._ask.groups(self._ask.cc, flows)
+        link = self._ask.link(groups, min(wanted[0], 0.9999) if wanted else 0.98)
+        return _valid(flows_of(size, link.bdp, link.target, link.beta), link)
 
 
 def _valid(flows: float, link: Link) -> float:
@@ -168,7 +223,7 @@ def _record(row: Row) -> dict[str, Any]:
     told = {name: value if math.isfinite(value) else None for name, value in row.numbers.items()}
     theory = None if math.isnan(row.theory) else row.theory
     said = {"cc": row.cc, "pacing": row.pacing, "quantum": row.quantum, "flows": row.flows}
-    return said | {"beyond": row.beyond, "theory": theory} | told
+    return said | {"beyond": row.beyond, "missed": row.missed, "theory": theory} | told
 
 
 def _print(rows: Sequence[Row], asked: Sequence[str]) -> None:
@@ -188,6 +243,8 @@ def _print(rows: Sequence[Row], asked: Sequence[str]) -> None:
 def _flows(row: Row) -> str:
     if row.flows is None:
         return f"over {row.beyond}"
+    if row.missed:
+        return "none"
     if row.beyond is None or row.flows == row.beyond + 1:
         return f"{row.flows}"
     return f"{row.beyond + 1} to {row.flows}"
