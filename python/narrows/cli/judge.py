@@ -32,7 +32,8 @@ def judge(
     ] = None,
     seeds: Annotated[int, typer.Option(help="Seeds of each scenario.", min=1)] = 3,
     against: Annotated[
-        str, typer.Option(help="Laws to compare it with, on the same scenarios and seeds.")
+        str,
+        typer.Option(help='Laws to compare it with, on the same scenarios and seeds; "" for none.'),
     ] = "cubic,bbr",
     budget: Annotated[
         str, typer.Option(help="Judge what has been run after this wall-clock time.")
@@ -71,6 +72,6 @@ def judge(
     """
     from narrows.cli.work.judge import Asked, show
 
-    laws = split_list("--against", against)
+    laws = split_list("--against", against) if against.strip() else []
     asked = Asked(law, key, seeds, laws, budget, count, seconds, only, trusted, suite)
     end_unless(show(asked, json_, output, force))

@@ -506,7 +506,7 @@ def _repeat(
     file = f"./{file}" if file.startswith("-") else file
     words = ["narrows", "judge", file, "--count", str(count), "--seeds", str(seeds)]
     words += ["--key", key] if key is not None else []
-    words += ["--against", ",".join(against)] if against else []
+    words += ["--against", ",".join(against)]
     words += ["--seconds", str(seconds)] if seconds != COMPUTES else []
     words += ["--suite", os.fspath(suite)] if suite is not None else []
     return shlex.join([*words, *(["--trusted"] if trusted else [])])
