@@ -115,6 +115,14 @@ class Advisor:
             )
         return values
 
+    def verdict(
+        self, target: Target, packets: int, seeds: Sequence[int], confidence: float
+    ) -> Verdict:
+        """Return whether a target is met at a buffer; it has been asked for."""
+        values = self.each(target.name, packets, seeds)
+        bounds = [self.bound(target)] * len(values)
+        return judge(self.sides[target.name], values, bounds, confidence)
+
     @property
     def names(self) -> list[str]:
         """The numbers that are known of each run: `SEEN`, and those of targets."""
@@ -174,10 +182,8 @@ def look(advisor: Advisor, target: Target, packets: int) -> Look:
         With 95 % confidence.
     """
     advisor.ask([packets], FRESH)
-    values = advisor.each(target.name, packets, FRESH)
-    bounds = [advisor.bound(target)] * len(values)
-    verdict = judge(advisor.sides[target.name], values, bounds, CONFIDENCE)
-    return Look(target, packets, float(np.mean(values)), verdict)
+    mean = float(np.mean(advisor.each(target.name, packets, FRESH)))
+    return Look(target, packets, mean, advisor.verdict(target, packets, FRESH, CONFIDENCE))
 
 
 def curve(advisor: Advisor) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.stats import t as students
 
 from narrows.advisor import FRESH, Advisor
-from narrows.check import Verdict, judge
+from narrows.check import Verdict
 from narrows.targets import Target
 from narrows.types import Floats
 
@@ -193,7 +193,7 @@ def _odd(advisor: Advisor, target: Target, end: float, seeds: int) -> Iterator[s
         over = np.array([target.miss(it) for it in values]) - target.miss(advisor.bound(target))
         error = float(np.std(over, ddof=1)) / math.sqrt(len(over)) if len(over) > 1 else math.inf
         if float(np.mean(over)) > SURELY * error > 0:
-            yield f"with {size} packets it is missed again: flows keep in step"
+            yield f"with {size} packets it is missed again"
             return
 
 
@@ -206,9 +206,7 @@ def _confirmed(advisor: Advisor, target: Target, end: float) -> int | None:
     way = -1 if target.is_growing else 1
     for _ in range(STEPS):
         advisor.ask([packets], FRESH)
-        values = advisor.values(target, packets, FRESH)
-        bounds = [advisor.bound(target)] * len(values)
-        if judge(advisor.sides[target.name], values, bounds, DENIED) is not Verdict.FAILS:
+        if advisor.verdict(target, packets, FRESH, DENIED) is not Verdict.FAILS:
             return packets
         packets = max(LEAST, packets + way * max(1, round(packets / 50)))
     return None

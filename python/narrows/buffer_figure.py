@@ -77,9 +77,12 @@ def draw(
     for ax, names in zip(places, rows, strict=True):
         for number, name in enumerate(names):
             _seen(ax, advisor, name, f"C{number}")
-        for answer in answers:
-            if answer.target.name in names:
-                _bound(ax, advisor, answer)
+        for target in (it for it in advisor.targets if it.name in names):
+            _, scale, _ = SHOWN[advisor.kinds[target.name]]
+            ax.axhline(advisor.bound(target) * scale, color="0.4", lw=0.8, ls=":")
+        for answer in (it for it in answers if it.target.name in names):
+            if math.isfinite(answer.packets) and answer.packets > 0:
+                ax.axvspan(answer.low, answer.high, alpha=0.25, color="C2")
     _strip(last, told)
     low, high = last.get_xlim()
     sizes = np.unique(np.geomspace(low, high, 120).round())
@@ -109,14 +112,6 @@ def _seen(ax: Axes, advisor: Advisor, name: str, colour: str) -> None:
     word = escaped(WORDS.get(name, name))
     ax.errorbar(sizes, means, halves, color=colour, lw=1.1, elinewidth=0.9, label=word)
     ax.set_ylabel(f"{word} ({unit})" if unit and len(ax.containers) == 1 else unit or word)
-
-
-def _bound(ax: Axes, advisor: Advisor, found: Answer) -> None:
-    """Draw a target's bound, and where the buffer is that just meets it."""
-    _, scale, _ = SHOWN[advisor.kinds[found.target.name]]
-    ax.axhline(advisor.bound(found.target) * scale, color="0.4", lw=0.8, ls=":")
-    if math.isfinite(found.packets) and found.packets > 0:
-        ax.axvspan(found.low, found.high, alpha=0.25, color="C2")
 
 
 def _theory(places: Sequence[Axes], link: Link, sizes: np.ndarray) -> None:

@@ -134,7 +134,7 @@ def test_rules_say_where_they_do_not_hold() -> None:
     assert told["log W"] == "windows of 0.3 packets are too small for it"
     equal = buffers.Link(1e10 / 12e3, np.full(500, 0.05), 0.7, 1, 0.98)
     root = {name: doubt for name, _, _, doubt in buffers.rules(equal)}["BDP/√n"]
-    assert root == "equal RTTs keep flows in step"
+    assert root == "RTTs are alike, so that phases may decide"
     assert told_of_bbr["BDP(1/β − 1)"][1] == "BBR keeps no share of its window"
 
 

@@ -1,5 +1,6 @@
 //! What is judged, and as what.
 
+use narrows_scenario::ControllerSpec;
 use serde_json::{Value, json};
 
 /// Before the name of a congestion control of this machine's kernel.
@@ -123,10 +124,12 @@ impl Subject {
         let name = cc.split(':').next().unwrap_or_default();
         let is_quic = ["quinn", "noq", "s2n"].contains(&name)
             || cc.split(['+', ':']).any(|part| part == "quic");
-        let transport = match name {
-            _ if is_quic => Transport::Quic,
-            "etcp" | "etcp-rate" | "etcp-sqrt" | "etcp-unit" => Transport::Etcp,
-            _ => Transport::Tcp,
+        let transport = if is_quic {
+            Transport::Quic
+        } else if ControllerSpec::parse(cc, &[]).is_ok_and(|spec| spec.over_etcp()) {
+            Transport::Etcp
+        } else {
+            Transport::Tcp
         };
         Ok(Self { cc: cc.to_owned(), profile, transport, fields: Vec::new() })
     }

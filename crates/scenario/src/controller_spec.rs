@@ -82,7 +82,7 @@ impl ControllerSpec {
     }
 
     /// True if the law runs over E-TCP's own transport.
-    pub(crate) fn over_etcp(&self) -> bool {
+    pub fn over_etcp(&self) -> bool {
         self.law.moved_by() == MovedBy::EachLoss && self.recovery != Recovery::Quic
     }
 

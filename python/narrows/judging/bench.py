@@ -31,7 +31,7 @@ from narrows.judging.judged import against as _against
 from narrows.judging.marks import Marks, marks
 from narrows.judging.remote import Cell, LawError, OverError, Spent, law_in
 from narrows.judging.suite import EACH, HELD_OUT, SHOWN, USUAL, Case, Suite, cases, suite_of
-from narrows.law_files import FileLaw, is_file
+from narrows.law_files import FileLaw, file_of, is_file
 from narrows.networks import dumbbell
 from narrows.own import named
 from narrows.pool import StoppedError, each
@@ -46,8 +46,6 @@ COMPILES = (
 RUSTC_SAYS = 1000
 # A law's file has no more bytes than this.
 LARGEST = 60_000
-# How a policy's file is named as a law.
-POLICY = "policy:"
 # So many scenarios of each kind and part tell a gap from the luck of a part's draw.
 ENOUGH = 5
 # After so many failures nothing more is run, nor after so many runs that took too long.
@@ -224,8 +222,8 @@ def _opened(given: Any, trusted: bool, seconds: int, end: float) -> Iterator[_Gi
         yield _ready(about | {"name": name_of(given)}, given)
         return
     text = os.fspath(given)
-    for prefix in ("formula:", "wasm:"):
-        text = text.removeprefix(prefix)
+    named_file = file_of(text) or ""
+    text = named_file if named_file.endswith((".toml", ".wasm")) else text
     if text.endswith((".toml", ".wasm")):
         made = Formula if text.endswith(".toml") else Wasm
         law: FileLaw = made.load(text)
@@ -282,8 +280,7 @@ def _of_name(law: str) -> dict[str, Any]:
     named("law", [law])
     if _core.learns(law):
         raise Error(f"law: nobody decides for {law} here; judge a policy's file, policy:p.npz")
-    if law.startswith(POLICY):
-        file = law.removeprefix(POLICY)
+    if (file := file_of(law)) is not None:
         return _of_file(file, _bytes(file)) | {"kind": "policy", "name": law}
     return {"kind": "built-in", "name": law}
 

@@ -21,7 +21,7 @@ from narrows.types import Floats
 ETCP = 20
 # Fewer flows keep in step, and smaller windows are no sawtooth: √n rules do not hold.
 FEW, SMALL = 30, 10.0
-# So do RTTs within a tenth of their mean; and BBR beside is a few up to a tenth of the flows.
+# RTTs within a tenth of their mean are alike; and BBR beside is a few up to a tenth of the flows.
 NARROW, FEW_BBR = 0.1, 0.1
 # What rules of log W take for a window.
 LEAST_WINDOW = 4.0
@@ -455,7 +455,7 @@ def _many(link: Link) -> str:
     if link.flows < FEW:
         return f"{link.flows} flows keep in step"
     if float(np.ptp(link.rtts)) < NARROW * float(np.mean(link.rtts)):
-        return "equal RTTs keep flows in step"
+        return "RTTs are alike, so that phases may decide"
     return _of_shares(link)
 
 

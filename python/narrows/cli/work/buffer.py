@@ -161,8 +161,10 @@ class Ask:
         most = packets_of(scenario.with_({"dumbbell.buffer": self.most}))
         return Part(factor, Advisor(scenario, targets, most, Store(self.cache / KEPT)))
 
-    def link(self, groups: Sequence[dict[str, Any]], target: float) -> Link:
-        """Return what rules are asked of."""
+    def link(self, groups: Sequence[dict[str, Any]], targets: Sequence[Target]) -> Link:
+        """Return what rules are asked of: the first utilisation that is a target, or 0.98."""
+        wanted = [share_of(it) for it in targets if it.name.endswith("utilisation")]
+        target = min(wanted[0], 0.9999) if wanted else 0.98
         flows = sum(group["count"] for group in groups)
         low, high = self.rtts
         bits = rate_of("--rate", self.rate)
@@ -206,8 +208,7 @@ def advise(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
     groups = ask.groups(ask.cc, ask.flows)
     scenario = ask.scenario(groups)
     targets = targets_of(ask.target)
-    wanted = [share_of(it) for it in targets if it.name.endswith("utilisation")]
-    link = ask.link(groups, min(wanted[0], 0.9999) if wanted else 0.98)
+    link = ask.link(groups, targets)
     told = list(rules(link))
     most = packets_of(scenario.with_({"dumbbell.buffer": ask.most}))
     store = Store(ask.cache / KEPT)
@@ -303,8 +304,9 @@ class Found:
 
     @property
     def safe(self) -> tuple[float, float] | None:
-        """The least and the greatest buffer that meet all for sure, if there are such."""
-        return _range(self.answers) if self.is_met else None
+        """The least and the greatest buffer between which all is met for sure, if there are."""
+        holds = all(it.verdict is Verdict.HOLDS for it in self.looks)
+        return _range(self.answers) if self.is_met and holds else None
 
     @property
     def conclusion(self) -> str:
@@ -328,7 +330,7 @@ def _print(found: Found) -> None:
         table.add_row(*_row(it, found.link))
     for one in found.looks:
         kind = found.advisor.kinds[one.target.name]
-        said = f"{one.verdict}: {_cell(kind, one.mean) or 'none'}"
+        said = f"{one.verdict}: {cell(kind, one.mean) or 'none'}"
         name = f"{one.target.name} {one.target.bound}"
         table.add_row(name, f"with {one.packets}p", said, "", "", "", "")
     console().print(table)
@@ -336,7 +338,7 @@ def _print(found: Found) -> None:
     advisor = found.advisor
     seen = Table("buffer", *(WORDS.get(name, name) for name in advisor.names), "seeds", box=None)
     for row in curve(advisor):
-        cells = [_cell(advisor.kinds[name], row[name]) for name in advisor.names]
+        cells = [cell(advisor.kinds[name], row[name]) for name in advisor.names]
         seen.add_row(f"{row['buffer']}p", *cells, str(row["seeds"]))
     console().print("", seen)
     table = Table("rule", "packets", "ms", "source", "", box=None)
@@ -345,7 +347,8 @@ def _print(found: Found) -> None:
     console().print("", table)
 
 
-def _cell(kind: str, value: float) -> str:
+def cell(kind: str, value: float) -> str:
+    """Return a number for people; empty if there is none."""
     return "" if math.isnan(value) else quantity(kind, value)
 
 
@@ -381,26 +384,27 @@ def _print_json(found: Found) -> None:
         record = {
             "target": it.target.name,
             "bound": it.target.bound,
-            "packets": _number(it.packets),
+            "packets": finite(it.packets),
         }
-        record |= {"low": _number(it.low), "high": _number(it.high), "runs": it.runs}
+        record |= {"low": finite(it.low), "high": finite(it.high), "runs": it.runs}
         put(json.dumps(record | {"seeds": it.seeds, "doubt": it.doubt}))
     for one in found.looks:
         record = {"looked": one.target.name, "condition": one.target.bound, "at": one.packets}
-        put(json.dumps(record | {"mean": _number(one.mean), "verdict": one.verdict}))
+        put(json.dumps(record | {"mean": finite(one.mean), "verdict": one.verdict}))
     for row in _plain(curve(found.advisor)):
         put(json.dumps({"seen": row}))
     for name, source, packets, doubt in found.told:
-        record = {"rule": name, "source": source, "packets": _number(packets), "doubt": doubt}
+        record = {"rule": name, "source": source, "packets": finite(packets), "doubt": doubt}
         put(json.dumps(record))
     put(json.dumps({"conclusion": found.conclusion, "met": found.is_met}))
 
 
 def _plain(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{name: _number(value) for name, value in row.items()} for row in rows]
+    return [{name: finite(value) for name, value in row.items()} for row in rows]
 
 
-def _number(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """Return a number for programs; None if there is none."""
     return value if math.isfinite(value) else None
 
 

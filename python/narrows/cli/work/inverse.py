@@ -16,16 +16,17 @@ from rich.table import Table
 from narrows.advisor import CONFIDENCE, SEEN, Advisor
 from narrows.check import Verdict, judge
 from narrows.cli.options import split_list
-from narrows.cli.work.buffer import KEPT_SHARE, Ask, base_of, packets_of
+from narrows.cli.work.buffer import KEPT_SHARE, Ask, base_of, cell, finite, packets_of
 from narrows.cli.work.printing import finish, folder_of
-from narrows.cli.work.score import KEPT
+from narrows.cli.work.score import KEPT, goes_on
 from narrows.errors import Error, ScenarioError
-from narrows.law_files import parts_of
+from narrows.files import Output
+from narrows.law_files import law_of_file, parts_of
 from narrows.made import Made
-from narrows.metrics import WORDS, quantity
+from narrows.metrics import WORDS
 from narrows.scenario import Scenario
 from narrows.score.store import Store
-from narrows.targets import Target, share_of, targets_of
+from narrows.targets import Target, targets_of
 from narrows.terminal import console, put, say
 from narrows.theory.buffers import FEW, SMALL, Link, flows_of
 
@@ -53,6 +54,8 @@ class Row:
         The targets that are not met there, for which fewer are too many.
     theory
         How many flows normal windows need; NaN where these are not, or the law keeps no share.
+    seeds
+        Under which it was run there.
     numbers
         Means at `flows`, or at the most that were tried.
     kinds
@@ -68,6 +71,7 @@ class Row:
     beyond: int | None
     missed: list[str]
     theory: float
+    seeds: list[int]
     numbers: dict[str, float]
     kinds: dict[str, str]
     scenario: str
@@ -84,21 +88,30 @@ def invert(ask: Ask, given: str, as_json: bool, output: Path | None, force: bool
     """Print how many flows of which law meet the targets with a buffer that is given."""
     targets = targets_of(ask.target)
     with folder_of(output, force) as folder:
-        rows = sorted(_rows(ask, given, targets), key=lambda it: it.place)
+        try:
+            rows = sorted(_rows(ask, given, targets), key=lambda it: it.place)
+        except KeyboardInterrupt:
+            laws = split_list("--cc", ask.cc)
+            say(goes_on(ask.cache / KEPT, [law_of_file(cc) or cc for cc in laws]))
+            raise
+        if folder:
+            _write(folder, rows, quiet=as_json)
         if as_json:
             for row in rows:
                 put(json.dumps(_record(row)))
-        else:
-            _print(rows, [it.name for it in targets])
-            put(f"the least number of flows that meet {ask.target} with {given}")
-            for row in (it for it in rows if it.missed):
-                told = f"{row.cc}{_sends(row.pacing, row.quantum)}: {row.flows} flows"
-                put(f"{told} are the fewest for the rest, and {', '.join(row.missed)} is missed")
-        if folder:
-            folder.text("flows.jsonl", "\n".join(json.dumps(_record(row)) for row in rows) + "\n")
-            fields = ("cc", "pacing", "quantum", "flows")
-            cases = [({it: getattr(row, it) for it in fields}, row.scenario) for row in rows]
-            finish(folder, Made("buffer", cases, SEEDS), as_json)
+            return
+        _print(rows, [it.name for it in targets])
+        put(f"the least number of flows that meet {ask.target} with {given}")
+        for row in (it for it in rows if it.missed):
+            told = f"{row.cc}{_sends(row.pacing, row.quantum)}: {row.flows} flows"
+            put(f"{told} are the fewest for the rest, and {', '.join(row.missed)} is missed")
+
+
+def _write(folder: Output, rows: Sequence[Row], quiet: bool) -> None:
+    folder.text("flows.jsonl", "\n".join(json.dumps(_record(row)) for row in rows) + "\n")
+    fields = ("cc", "pacing", "quantum", "flows")
+    cases = [({it: getattr(row, it) for it in fields}, row.scenario) for row in rows]
+    finish(folder, Made("buffer", cases, max((row.seeds for row in rows), key=len)), quiet)
 
 
 def _rows(ask: Ask, given: str, targets: Sequence[Target]) -> Iterator[Row]:
@@ -175,28 +188,28 @@ class _Inverse:
         rising = [it for it in self._targets if it.bound.startswith(">")] or self._targets
         advisor.ask([size], SEEDS)
         seeds = SEEDS
-        if any(self._verdict(advisor, it, size, seeds) is Verdict.UNDECIDED for it in rising):
+        verdicts = [advisor.verdict(it, size, seeds, CONFIDENCE) for it in rising]
+        if Verdict.UNDECIDED in verdicts:
             seeds = MORE
             advisor.ask([size], seeds)
         missed = [it for it in self._targets if not self._is_met(advisor, it, size, seeds)]
         numbers = {it: float(np.mean(advisor.each(it, size, seeds))) for it in advisor.names}
-        load = self._ask.load
-        sends = (load.pacing or "", load.quantum or "")
-        names = [it.name for it in missed if it not in rising]
-        theory = self._theory(flows, size)
-        toml = scenario.to_toml()
-        row = Row(self._ask.cc, *sends, flows, None, names, theory, numbers, advisor.kinds, toml)
+        row = Row(
+            cc=self._ask.cc,
+            pacing=self._ask.load.pacing or "",
+            quantum=self._ask.load.quantum or "",
+            flows=flows,
+            beyond=None,
+            missed=[it.name for it in missed if it not in rising],
+            theory=self._theory(flows, size),
+            seeds=seeds,
+            numbers=numbers,
+            kinds=advisor.kinds,
+            scenario=scenario.to_toml(),
+        )
         is_met = not any(it in rising for it in missed)
         self._seen[flows] = is_met, row
         return is_met
-
-    def _verdict(
-        self, advisor: Advisor, target: Target, size: int, seeds: Sequence[int]
-    ) -> Verdict:
-        values = advisor.values(target, size, seeds)
-        return judge(
-            advisor.sides[target.name], values, [advisor.bound(target)] * len(values), CONFIDENCE
-        )
 
     def _is_met(self, advisor: Advisor, target: Target, size: int, seeds: Sequence[int]) -> bool:
         """Return what the mean says, where seeds do not decide."""
@@ -207,9 +220,7 @@ class _Inverse:
     def _theory(self, flows: int, size: int) -> float:
         if base_of(self._ask.cc) not in KEPT_SHARE:
             return math.nan
-        wanted = [share_of(it) for it in self._targets if it.name.endswith("utilisation")]
-        groups = self._ask.groups(self._ask.cc, flows)
-        link = self._ask.link(groups, min(wanted[0], 0.9999) if wanted else 0.98)
+        link = self._ask.link(self._ask.groups(self._ask.cc, flows), self._targets)
         return _valid(flows_of(size, link.bdp, link.target, link.beta), link)
 
 
@@ -220,10 +231,14 @@ def _valid(flows: float, link: Link) -> float:
 
 
 def _record(row: Row) -> dict[str, Any]:
-    told = {name: value if math.isfinite(value) else None for name, value in row.numbers.items()}
-    theory = None if math.isnan(row.theory) else row.theory
-    said = {"cc": row.cc, "pacing": row.pacing, "quantum": row.quantum, "flows": row.flows}
-    return said | {"beyond": row.beyond, "missed": row.missed, "theory": theory} | told
+    said: dict[str, Any] = {
+        "cc": row.cc,
+        "pacing": row.pacing,
+        "quantum": row.quantum,
+        "flows": row.flows,
+    }
+    said |= {"beyond": row.beyond, "missed": row.missed, "theory": finite(row.theory)}
+    return said | {name: finite(value) for name, value in row.numbers.items()}
 
 
 def _print(rows: Sequence[Row], asked: Sequence[str]) -> None:
@@ -231,10 +246,7 @@ def _print(rows: Sequence[Row], asked: Sequence[str]) -> None:
     names = list(dict.fromkeys([*SEEN, *asked]))
     table = Table("law", *sends, "flows", "theory", *(WORDS.get(it, it) for it in names), box=None)
     for row in rows:
-        cells = [
-            "" if math.isnan(row.numbers[it]) else quantity(row.kinds[it], row.numbers[it])
-            for it in names
-        ]
+        cells = [cell(row.kinds[it], row.numbers[it]) for it in names]
         theory = "" if math.isnan(row.theory) else f"{row.theory:.0f}"
         table.add_row(row.cc, *(getattr(row, name) for name in sends), _flows(row), theory, *cells)
     console().print(table)
