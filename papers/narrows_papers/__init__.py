@@ -3,7 +3,7 @@
 Each experiment has its claims and their verdicts.
 """
 
-from narrows_papers import etcp, gwa, htcp, laws, ltcp, pxcp, raina, spang, testbeds
+from narrows_papers import etcp, gwa, htcp, laws, loops, ltcp, pxcp, raina, spang, testbeds
 from narrows_papers.claims import Claim
 from narrows_papers.registry import EXPERIMENTS, Experiment, choose
 
@@ -16,6 +16,7 @@ __all__ = [
     "gwa",
     "htcp",
     "laws",
+    "loops",
     "ltcp",
     "pxcp",
     "raina",

@@ -19,7 +19,7 @@ from narrows_papers.readings import GENERAL
 from narrows_papers.registry import EXPERIMENTS
 
 # The order of the page over all papers.
-PAPERS = ("etcp", "ltcp", "htcp", "laws", "pxcp", "gwa", "spang", "raina")
+PAPERS = ("etcp", "ltcp", "htcp", "laws", "pxcp", "gwa", "spang", "raina", "loops")
 
 
 def opening(name: str) -> str:

@@ -71,6 +71,17 @@ def test_dctcp_swings_about_its_threshold_in_packets_too(narrows: Run) -> None:
     assert queue["packets"] == pytest.approx(queue["fluid"], rel=0.3)
 
 
+def test_xcp_fills_its_link_and_gwa_half_of_it_without_a_queue(narrows: Run) -> None:
+    """XCP's flows share a bandwidth-delay product; GWA's q* of one is half of one in flight."""
+    link = ["--rate", "100Mbps", "--rtt", "100ms", "--buffer", "1bdp", "--duration", "30s"]
+    for law, of_bdp in (("10*xcp", 0.1), ("gwa-rate", 0.5)):
+        [window, queue, loss] = rows(narrows, "fluid", "--cc", law, *link)
+        assert window["fluid"] == pytest.approx(of_bdp * 833.3, rel=1e-3)
+        assert window["packets"] == pytest.approx(window["fluid"], rel=0.03)
+        assert queue["fluid"] < 1 and queue["packets"] < 10
+        assert loss["packets"] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -84,6 +95,10 @@ def test_dctcp_swings_about_its_threshold_in_packets_too(narrows: Run) -> None:
         (["shares", "--cc", "2*bbr1"], "has all of the link"),
         (["fluid", "--cc", "reno", "--rtt", "1ms", "--duration", "1000"], "steps"),
         (["fluid", "--cc", "compound"], "no packets here"),
+        (["fluid", "--cc", "xcp/reno"], "leave others out"),
+        (["fluid", "--cc", "xcp:halve=false"], "no settings"),
+        (["fluid", "--cc", "xcp", "--mark", "20p"], "mark nothing"),
+        (["stability", "--cc", "xcp"], "only narrows theory fluid"),
         (["fluid", "--cc", "dctcp"], "add --mark"),
         (["fluid", "--cc", "reno", "--mark", "20p"], "cut for each mark"),
         (["stability", "--flows", "100000"], "less than one each"),

@@ -17,6 +17,7 @@ from narrows.theory import (
     queue,
     response,
     stability,
+    steered,
     xcp,
 )
 
@@ -34,5 +35,6 @@ __all__ = [
     "queue",
     "response",
     "stability",
+    "steered",
     "xcp",
 ]

@@ -23,7 +23,7 @@ from narrows.results import Result, run
 from narrows.scenario import Scenario
 from narrows.shown import by_group
 from narrows.terminal import console, put
-from narrows.theory import fluid, mixtures, response, stability
+from narrows.theory import fluid, mixtures, response, stability, steered
 from narrows.theory.bursts import batch_loss
 from narrows.theory.fluid_queues import (
     DropTail,
@@ -43,6 +43,8 @@ PAPERS = {"reno": "reno+reno"}
 LEAST_LOSS = 1e-12
 # Below this a buffer has come to rest before a round trip is over.
 SMALL = 0.05
+# Laws that their routers steer, and these routers.
+STEERED = {"xcp": "xcp", "gwa-rate": "gwa-rr"}
 QUEUES: dict[str, Callable[[int], Callable[[float], float]]] = {
     "ρ^B": power_loss,
     "M/M/1/B": poisson_loss,
@@ -81,6 +83,9 @@ class Wire:
         more: dict[str, Any] = {"duration": duration, "tcp": "ns2", "packet": f"{BYTES}B"}
         if self.mark:
             more["mark"] = self.mark
+        for cc, _ in groups:
+            if cc in STEERED:
+                more["queue"] = STEERED[cc]
         return dumbbell(self.rate, self.rtt, self.buffer, flows=flows, **more)
 
     @property
@@ -130,8 +135,10 @@ def law_of(text: str) -> fluid.Law:
     7.0
     """
     name, _, settings = text.partition(":")
+    if name in STEERED:
+        raise Error(f"--cc: {name} is steered by its routers; only narrows theory fluid knows it")
     if name not in fluid.LAWS:
-        known = ", ".join(fluid.LAWS)
+        known = ", ".join([*fluid.LAWS, *STEERED])
         raise Error(f'--cc: there is no fluid model of "{name}"; known: {known}')
     try:
         pairs = [part.partition("=") for part in settings.split(":") if part]
@@ -258,12 +265,10 @@ def flow(
     groups = mixture(cc, flows_of([cc]))
     _check(wire, [law for law, _ in groups])
     first = min(max(0.5 * wire.bdp / flows_of([cc]), 1.0), 64.0)
-    shares = [fluid.Group(law_of(law), wire.seconds, count, first) for law, count in groups]
-    link = _link(wire)
     scenario = wire.scenario(groups, duration)
     seconds, warmup = scenario.checked.times()
     try:
-        solved = fluid.integrate(shares, link, seconds)
+        solved = _solved(wire, groups, first, seconds)
     except ValueError as found:
         raise Error(f"the fluid model: {found}") from None
     result = run(scenario, seed=seed)
@@ -275,17 +280,41 @@ def flow(
             finish(folder, Made("theory", [({}, scenario.to_toml())], [seed]), as_json)
 
 
+def _solved(
+    wire: Wire, groups: Sequence[tuple[str, int]], first: float, seconds: float
+) -> fluid.Fluid:
+    (law, count), *_ = groups
+    if law == "xcp":
+        return steered.xcp(wire.capacity, wire.seconds, count, first, seconds)
+    if law == "gwa-rate":
+        return steered.gwa(wire.capacity, wire.seconds, count, wire.packets, seconds)
+    shares = [fluid.Group(law_of(law), wire.seconds, count, first) for law, count in groups]
+    return fluid.integrate(shares, _link(wire), seconds)
+
+
 def _check(wire: Wire, laws: Sequence[str]) -> None:
     """Fail if a law has no fluid model or no packets, or does not answer as the link signals."""
     for law in laws:
-        law_of(law)
         name = law.partition(":")[0]
+        if name in STEERED:
+            _check_steered(wire, law, laws)
+            continue
+        law_of(law)
         if name not in [known for known, *_ in _core.controllers()]:
             raise Error(f'--cc: "{name}" has a fluid model and no packets here; try reno')
         if name == "dctcp" and not wire.mark:
             raise Error("--cc: dctcp answers to marks; add --mark 20p")
         if name != "dctcp" and wire.mark:
             raise Error(f"--mark: {name}'s fluid model would cut for each mark of a round trip")
+
+
+def _check_steered(wire: Wire, law: str, laws: Sequence[str]) -> None:
+    if len(laws) > 1:
+        raise Error(f"--cc: {law}'s fluid model is that of equal flows alone; leave others out")
+    if law not in STEERED:
+        raise Error(f'--cc: "{law}": its fluid model has no settings; leave them out')
+    if wire.mark:
+        raise Error(f"--mark: {law}'s routers say what to send, and mark nothing; leave it out")
 
 
 def _link(wire: Wire) -> Link:
