@@ -194,6 +194,10 @@ RESPONSES: dict[str, Callable[[float, float], float]] = {
 }
 
 
+# Laws that leave BBRv1 what its window allows: they halve, or nearly, after each loss.
+BESIDE_BBR = ("reno", "sack", "newreno", "cubic")
+
+
 def _etcp(p: float) -> float:
     ratio = p / (1 - p)
     return float(response.etcp(ratio)) if ratio > 0.01 else math.inf
@@ -238,10 +242,12 @@ def _beside_bbr(wire: Wire, rows: list[dict[str, Any]], count: int) -> list[dict
     others = sum(row["flows"] for row in rows) - count
     if not others:
         raise Error("--cc: BBRv1 alone has all of the link; add a law that answers to losses")
-    try:
-        share = mixtures.of_bbr(wire.packets, wire.bdp, count, wire.seconds)
-    except ValueError as found:
-        raise Error(f"--{found}; BBRv1's share is known from 1bdp on") from None
+    laws = [row["law"] for row in rows if not row["law"].startswith("bbr1")]
+    unknown = [law for law in laws if law not in BESIDE_BBR]
+    if unknown:
+        known = ", ".join(BESIDE_BBR)
+        raise Error(f"--cc: of {unknown[0]} beside BBRv1 no model is known; known: {known}")
+    share = mixtures.of_bbr(wire.packets, wire.bdp, count, wire.seconds)
     for row in rows:
         is_bbr = row["law"].startswith("bbr1")
         row["share"] = (
