@@ -52,7 +52,12 @@ class Advisor:
     ) -> None:
         self.targets = list(targets)
         self.most, self.packets = most, packets
-        bounds = dict.fromkeys(SEEN, ALWAYS) | {target.name: target.bound for target in targets}
+        flows = [int(group.get("count", 1)) for group in base.fields["flows"]]
+        self._counts: dict[str, int] = {
+            f"groups[{place}].timeouts": count for place, count in enumerate(flows)
+        }
+        bounds = dict.fromkeys((*SEEN, *self._counts), ALWAYS)
+        bounds |= {target.name: target.bound for target in targets}
         self._base = base.with_(expect=bounds)
         self._store = Store(None) if store is None else store
         self._known: dict[tuple[int, int], Floats] = {}
@@ -132,6 +137,15 @@ class Advisor:
         """Return a number under each seed, NaN where a run shows none; it has been asked for."""
         place = self._places[name]
         return [float(self._known[packets, seed][place][0]) for seed in seeds]
+
+    def timeouts(self, packets: int) -> float:
+        """Return how many timeouts a flow had in a run with a buffer, that has been asked for.
+
+        NaN for stacks that do not tell; short flows beside do not count.
+        """
+        seeds = self.seeds_of(packets)
+        sums = [sum(self.each(name, packets, seeds)) for name in self._counts]
+        return sum(sums) / (len(seeds) * sum(self._counts.values()))
 
     def asked(self) -> list[int]:
         """Return the buffers that have been run, in order."""

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -423,3 +424,43 @@ def test_a_place_says_what_is_not_given(narrows: Run) -> None:
     done = narrows("buffer", "--place", "moon")
     assert done.returncode == 2
     assert "known: access, metro, peering, core, dc" in done.stderr
+
+
+def test_a_chip_is_enough_or_short_and_small_windows_time_out(narrows: Run, tmp_path: Path) -> None:
+    words = ["buffer", "--rate", "20Mbps", "--rtt", "20ms..60ms", "--duration", "10"]
+    words += ["--cache", str(tmp_path), "--json"]
+
+    def last(*more: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        done = narrows(*words, *more)
+        assert done.returncode == 0, done.stderr
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        return rows[-1], rows
+
+    few = ("--flows", "4")
+    told, rows = last(*few, "--chip", "trident2+")
+    assert told["notes"] == ["a congested port of trident2+ may hold 5333 packets: enough"]
+    shares = {row["rule"]: row["packets"] for row in rows if "trident" in row.get("rule", "")}
+    assert list(shares.values()) == pytest.approx([16e6 / 2 / 1500, 16e6 / 5 / 1500])
+    # 12 kB, of which a port has half: 4 packets.
+    told, _ = last(*few, "--chip", "12kB")
+    assert "may hold 4 packets: short by a factor of " in told["notes"][0]
+    # A hundred flows of a packet each time out; four do not.
+    told, _ = last("--flows", "100")
+    [often] = told["notes"]
+    assert "timeouts per hundred flows" in often
+
+
+@pytest.mark.parametrize("quantum", ["45", "66kB"])
+def test_a_burst_is_said_in_packets_or_bytes(narrows: Run, tmp_path: Path, quantum: str) -> None:
+    words = ["buffer", "--rate", "20Mbps", "--rtt", "20ms", "--flows", "2", "--duration", "5"]
+    done = narrows(*words, "--cache", str(tmp_path), "--quantum", quantum)
+    assert "bursts of 45" in done.stderr
+
+
+def test_what_is_no_chip_is_refused(narrows: Run) -> None:
+    for text, said in (("moon", "no chip and no size"), ("0MB", "no chip"), ("", "empty")):
+        done = narrows("buffer", "--chip", text)
+        assert done.returncode == 2
+        assert said in done.stderr
+    done = narrows("buffer", "--given", "1ms", "--chip", "32MB")
+    assert done.returncode == 2 and "--chip: --given asks" in done.stderr

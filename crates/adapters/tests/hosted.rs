@@ -2,9 +2,12 @@
 
 #![cfg(feature = "hosted")]
 
+#[path = "../../scenario/tests/cores/mod.rs"]
+mod cores;
 #[path = "../../scenario/tests/settings/mod.rs"]
 mod settings;
 
+use cores::on_all_cores;
 use narrows_adapters::{Heard, StackLaw, hosted};
 use narrows_control::registry;
 use narrows_scenario::{Checked, Own, Results, Scenario, Stack, StackEnds, Wish, run};
@@ -193,35 +196,41 @@ fn happens(law: &str, scene: &Scene) -> Option<String> {
     Some(format!("{:?} {:?}", results.flows[0].summary, results.bottleneck().summary))
 }
 
+/// How many settings of `law` are accepted, and which of them change nothing.
+fn try_settings(law: &&str) -> (u32, Vec<String>) {
+    let entry = registry::find(law).expect("it is the registry's");
+    let (mut usual, mut idle, mut tried) = (BTreeMap::new(), Vec::new(), 0);
+    for setting in entry.settings() {
+        let cc = |value: &String| format!("{law}:{}={value}", setting.name);
+        let accepted: Vec<_> = values(&setting.default)
+            .iter()
+            .map(cc)
+            .filter(|law| StackLaw::parse(law).is_ok())
+            .collect();
+        let counts = SCENES.iter().enumerate().any(|(number, scene)| {
+            let usual = usual.entry(number).or_insert_with(|| happens(law, scene));
+            usual.is_some()
+                && accepted.iter().any(|law| {
+                    let there = happens(law, scene);
+                    there.is_some() && there != *usual
+                })
+        });
+        tried += u32::from(!accepted.is_empty());
+        if !accepted.is_empty() && !counts {
+            idle.push(format!("{law} {} ({})", setting.name, setting.default));
+        }
+    }
+    (tried, idle)
+}
+
 /// In noq, which is told of each packet; what a law hears in quinn and s2n-quic comes through the
 /// same seat.
 #[test]
 fn each_setting_of_each_law_counts_in_a_stack_or_is_refused() {
-    let (mut idle, mut tried) = (Vec::new(), 0);
-    for law in StackLaw::names() {
-        let entry = registry::find(law).expect("it is the registry's");
-        let mut usual = BTreeMap::new();
-        for setting in entry.settings() {
-            let cc = |value: &String| format!("{law}:{}={value}", setting.name);
-            let accepted: Vec<_> = values(&setting.default)
-                .iter()
-                .map(cc)
-                .filter(|law| StackLaw::parse(law).is_ok())
-                .collect();
-            let counts = SCENES.iter().enumerate().any(|(number, scene)| {
-                let usual = usual.entry(number).or_insert_with(|| happens(law, scene));
-                usual.is_some()
-                    && accepted.iter().any(|law| {
-                        let there = happens(law, scene);
-                        there.is_some() && there != *usual
-                    })
-            });
-            tried += u32::from(!accepted.is_empty());
-            if !accepted.is_empty() && !counts {
-                idle.push(format!("{law} {} ({})", setting.name, setting.default));
-            }
-        }
-    }
+    let laws: Vec<&str> = StackLaw::names().collect();
+    let (tried, idle): (Vec<u32>, Vec<Vec<String>>) =
+        on_all_cores(&laws, try_settings).into_iter().unzip();
+    let (tried, idle) = (tried.iter().sum::<u32>(), idle.concat());
     assert!(idle.is_empty(), "accepted, and without effect:\n{}", idle.join("\n"));
     assert!(tried > 50, "only {tried} settings were accepted");
 }

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from narrows.cli.chips import chip_of
 from narrows.cli.errors import end_unless
 from narrows.cli.options import CacheFolder, Force, Json, with_unit
 from narrows.cli.places import PLACES, Place, place_of
@@ -56,7 +57,10 @@ def buffer(
     queue: Annotated[str, typer.Option("--queue", "-q", help="The link's queue.")] = "drop-tail",
     quantum: Annotated[
         str | None,
-        typer.Option(help="Packets that leave together, or auto.  [default: as Linux does]"),
+        typer.Option(
+            help="What leaves together: packets, or bytes like 64kB; auto, or linux for what "
+            "Linux does.  [default: linux]"
+        ),
     ] = None,
     short: Annotated[
         float | None,
@@ -77,6 +81,13 @@ def buffer(
     ] = None,
     most: Annotated[
         str | None, typer.Option(help="The largest buffer to try.  [default: 4bdp]")
+    ] = None,
+    chip: Annotated[
+        str | None,
+        typer.Option(
+            help="A switch's memory, like 32MB or trident2+: what a congested port of it may hold "
+            "stands among the rules."
+        ),
     ] = None,
     given: Annotated[
         str | None,
@@ -102,10 +113,11 @@ def buffer(
     from narrows.cli.work.inverse import invert
 
     texts = {"rate": rate, "rtt": rtt, "cc": cc, "place": place, "duration": duration}
-    for option, text in (texts | {"most": most, "given": given}).items():
+    for option, text in (texts | {"most": most, "given": given, "chip": chip}).items():
         if text is not None and not text.strip():
             raise Error(f"--{option}: it is empty; leave it out for the usual")
-    for option, said in (("--flows", flows is not None), ("--most", most is not None)):
+    unused = {"--flows": flows is not None, "--most": most is not None, "--chip": bool(chip)}
+    for option, said in unused.items():
         if given and said:
             raise Error(f"{option}: --given asks how many flows one buffer serves; leave it out")
     usual = place_of(place) if place else Place()
@@ -118,4 +130,4 @@ def buffer(
     if given:
         invert(ask, given, json_, output, force)
         return
-    end_unless(advise(ask, json_, output, force))
+    end_unless(advise(ask, chip_of(chip) if chip else None, json_, output, force))

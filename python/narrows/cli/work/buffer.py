@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from narrows import _core
 from narrows.advisor import FRESH, Advisor, Look, curve, look
 from narrows.buffer import LEAST, Answer, Part, answer
 from narrows.check import Verdict
+from narrows.cli.chips import CONGESTED, Chip
 from narrows.cli.options import rate_of
 from narrows.cli.work.compare import mixture
 from narrows.cli.work.printing import finish, folder_of
@@ -34,10 +36,16 @@ from narrows.theory.buffers import Link, linux_burst, rules
 # The share of a window that laws keep after a loss, for rules; 1/2 for others.
 KEPT_SHARE = {"cubic": 0.7, "reno": 0.5, "scalable": 0.875, "bic": 0.8, "ltcp": 0.85}
 LONG = 60.0
+# Bytes of a packet's payload, with time stamps.
+SEGMENT = 1448
 # Packets of the largest burst: 64 kB of 1448 bytes are 45, BIG TCP's 512 kB 353.
 MOST_BURST = 1000
 # Laws with a transport of their own, whose packets leave one by one.
 OWN_TRANSPORT = ("etcp", "etcp-rate", "etcp-sqrt", "etcp-unit")
+# Why what a port may hold is no rule of what it needs.
+SOLD = "what may be had, not what is needed"
+# Timeouts of a flow in a run above which windows are no sawtooth.
+MANY_TIMEOUTS = 0.01
 # Name, source, packets and doubt of a rule, as `rules` yields them.
 Told = tuple[str, str, float, str]
 # A part of a link says where to begin if it has this many flows and a run this many packets; the
@@ -65,16 +73,22 @@ class Load:
     @property
     def packets(self) -> int | None:
         """The packets of a burst, if they are said as a number."""
-        if not self.quantum or not self.quantum.isdecimal():
+        if self.quantum in (None, "auto", "linux"):
             return None
-        packets = int(self.quantum)
+        bytes_ = re.fullmatch(r"(\d+)kB", self.quantum)
+        if not bytes_ and not self.quantum.isdecimal():
+            raise Error(
+                f'--quantum: "{self.quantum}" is neither packets nor a size; try 45 or 64kB'
+            )
+        packets = int(bytes_[1]) * 1000 // SEGMENT if bytes_ else int(self.quantum)
         if not 1 <= packets <= MOST_BURST:
             raise Error(f"--quantum: {packets} is not from 1 to {MOST_BURST} packets; try 45")
         return packets
 
     def fields(self) -> dict[str, Any]:
         """Return the fields of each group of flows."""
-        said: dict[str, Any] = {"pacing": self.pacing, "quantum": self.quantum}
+        quantum = None if self.quantum == "linux" else self.quantum
+        said: dict[str, Any] = {"pacing": self.pacing, "quantum": quantum}
         if self.packets:
             said["quantum"] = self.packets
         return {name: value for name, value in said.items() if value is not None}
@@ -203,13 +217,13 @@ def base_of(cc: str) -> str:
     return cc.partition(":")[0].partition("+")[0]
 
 
-def advise(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
+def advise(ask: Ask, chip: Chip | None, as_json: bool, output: Path | None, force: bool) -> bool:
     """Find the buffers, print and write them; return whether one meets all targets."""
     groups = ask.groups(ask.cc, ask.flows)
     scenario = ask.scenario(groups)
     targets = targets_of(ask.target)
     link = ask.link(groups, targets)
-    told = list(rules(link))
+    told = [*rules(link), *_shares(chip)]
     most = packets_of(scenario.with_({"dumbbell.buffer": ask.most}))
     store = Store(ask.cache / KEPT)
     advisor = Advisor(scenario, targets, most, store, link.rate * 0.7 * ask.seconds(groups))
@@ -227,7 +241,7 @@ def advise(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
         except KeyboardInterrupt:
             say(goes_on(ask.cache / KEPT, list(scenario.controllers.values())))
             raise
-        found = Found(answers, looks, advisor, link, told)
+        found = Found(answers, looks, advisor, link, told, chip)
         if folder:
             _write(folder, found, quiet=as_json)
         if as_json:
@@ -235,6 +249,17 @@ def advise(ask: Ask, as_json: bool, output: Path | None, force: bool) -> bool:
         else:
             _print(found)
     return found.is_met
+
+
+def _shares(chip: Chip | None) -> list[Told]:
+    """Return what ports of a chip may hold, as rules are told."""
+    if chip is None:
+        return []
+    ports = {
+        count: "one congested port" if count == 1 else f"each of {count}" for count in CONGESTED
+    }
+    source = "dynamic thresholds, α = 1"
+    return [(f"{chip.name}, {of}", source, chip.share(count), SOLD) for count, of in ports.items()]
 
 
 def _looks(advisor: Advisor, answers: Sequence[Answer]) -> list[Look]:
@@ -284,6 +309,8 @@ class Found:
         What rules were asked of.
     told
         What they said.
+    chip
+        Whose ports were asked for, if any were.
     """
 
     answers: list[Answer]
@@ -291,6 +318,7 @@ class Found:
     advisor: Advisor
     link: Link
     told: Sequence[Told]
+    chip: Chip | None
 
     @property
     def is_met(self) -> bool:
@@ -323,6 +351,37 @@ class Found:
             return f"from {math.ceil(least)} packets on {what}"
         return f"from {max(LEAST, math.ceil(least))} to {math.floor(greatest)} packets {what}"
 
+    @property
+    def notes(self) -> list[str]:
+        """What else is to be known of the answer, a sentence each."""
+        return [*self._timeouts(), *self._of_chip()]
+
+    def _timeouts(self) -> Iterator[str]:
+        """Yield whether flows time out at the least buffer, of which windows know nothing."""
+        least, _ = _range(self.answers)
+        known = self.advisor.asked()
+        if not known or not math.isfinite(least):
+            return
+        size = min(known, key=lambda it: abs(it - max(least, LEAST)))
+        often = self.advisor.timeouts(size)
+        if often > MANY_TIMEOUTS:
+            yield (
+                f"with {size} packets there are {100 * often:.2g} timeouts per hundred flows in a "
+                "run: rules of windows know none"
+            )
+
+    def _of_chip(self) -> Iterator[str]:
+        """Yield whether a congested port of the chip may hold what is needed."""
+        least, _ = _range(self.answers)
+        if self.chip is None or not self.is_met:
+            return
+        share = self.chip.share(1)
+        if share >= least:
+            yield f"a congested port of {self.chip.name} may hold {share:.0f} packets: enough"
+        else:
+            short = f"short by a factor of {least / share:.2g}"
+            yield f"a congested port of {self.chip.name} may hold {share:.0f} packets: {short}"
+
 
 def _print(found: Found) -> None:
     table = Table("target", "buffer", "interval", "ms", "MB", "runs", "", box=None)
@@ -334,7 +393,8 @@ def _print(found: Found) -> None:
         name = f"{one.target.name} {one.target.bound}"
         table.add_row(name, f"with {one.packets}p", said, "", "", "", "")
     console().print(table)
-    put(found.conclusion)
+    for sentence in (found.conclusion, *found.notes):
+        put(sentence)
     advisor = found.advisor
     seen = Table("buffer", *(WORDS.get(name, name) for name in advisor.names), "seeds", box=None)
     for row in curve(advisor):
@@ -396,7 +456,8 @@ def _print_json(found: Found) -> None:
     for name, source, packets, doubt in found.told:
         record = {"rule": name, "source": source, "packets": finite(packets), "doubt": doubt}
         put(json.dumps(record))
-    put(json.dumps({"conclusion": found.conclusion, "met": found.is_met}))
+    told = {"conclusion": found.conclusion, "met": found.is_met, "notes": found.notes}
+    put(json.dumps(told))
 
 
 def _plain(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
