@@ -24,6 +24,14 @@ fn transports(law: &Entry) -> &'static [&'static str] {
     if law.moved_by == MovedBy::EachLoss { &["", "+quic"] } else { &["", "+newreno", "+quic"] }
 }
 
+/// The scenes in which settings of `law` are tried. Without its routers gwa-rate fills the access
+/// link, whatever is set.
+fn scenes_of(law: &Entry) -> impl Iterator<Item = (usize, &'static Scene)> {
+    let needs_routers = law.name == "gwa-rate";
+    let scenes = SCENES.iter().enumerate();
+    scenes.filter(move |(_, (network, ..))| !needs_routers || network.contains("queue=gwa"))
+}
+
 /// How many settings of `law` over `transport` are accepted, and which of them change nothing.
 fn try_settings((law, transport): &(&Entry, &str)) -> (u32, Vec<String>) {
     let mut before: BTreeMap<usize, Option<u64>> = BTreeMap::new();
@@ -31,7 +39,7 @@ fn try_settings((law, transport): &(&Entry, &str)) -> (u32, Vec<String>) {
     let plain = format!("{}{transport}", law.name);
     for setting in law.settings() {
         let mut accepted = false;
-        let counts = SCENES.iter().enumerate().any(|(number, scene)| {
+        let counts = scenes_of(law).any(|(number, scene)| {
             let usual = *before.entry(number).or_insert_with(|| happens(&plain, scene));
             values(&setting.default).iter().any(|value| {
                 let cc = format!("{}:{}={value}{transport}", law.name, setting.name);
