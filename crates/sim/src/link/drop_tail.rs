@@ -216,16 +216,23 @@ impl Passages {
             return None;
         }
         let passage = self.ring[self.place(number)];
-        while self.left.packets < number {
-            let oldest = self.ring[self.place(self.left.packets)];
-            if !self.has_left(&oldest, passage.came) {
-                break;
-            }
-            self.left = Count { packets: self.left.packets + 1, bytes: oldest.bytes };
-        }
+        self.left = self.left_since(self.left, number, passage.came);
         self.written = Count { packets: number + 1, bytes: passage.bytes };
         let queue = self.written.beyond(self.left);
         Some((passage, (passage.bytes - before) as u32, queue))
+    }
+
+    /// Those that have left when packet `number` came at `now`, of which the first are `left`.
+    #[inline(always)]
+    fn left_since(&self, mut left: Count, number: u64, now: Time) -> Count {
+        while left.packets < number {
+            let oldest = &self.ring[self.place(left.packets)];
+            if !self.has_left(oldest, now) {
+                break;
+            }
+            left = Count { packets: left.packets + 1, bytes: oldest.bytes };
+        }
+        left
     }
 
     /// Writes all that is not in the `books` into them, if it came and leaves in the measured part.
@@ -244,13 +251,16 @@ impl Passages {
                 (passage.leaves, bytes)
             });
             observer.sample_all(self.unwritten().map(|passage| passage.came), departures);
-            let mut most = observer.max_queue;
-            observer.queue_found.extend(std::iter::from_fn(|| {
-                let (.., queue) = self.next()?;
+            let (mut most, mut left) = (observer.max_queue, self.left);
+            let numbers = self.written.packets..self.carried.packets;
+            observer.queue_found.extend(numbers.map(|number| {
+                let passage = &self.ring[self.place(number)];
+                left = self.left_since(left, number, passage.came);
+                let queue = Count { packets: number + 1, bytes: passage.bytes }.beyond(left);
                 most = most.most(queue);
-                Some(queue.packets - 1)
+                queue.packets - 1
             }));
-            observer.max_queue = most;
+            (observer.max_queue, self.left) = (most, left);
         }
         self.written = self.carried;
     }
