@@ -11,7 +11,7 @@ OF_PYTHON = $(if $(FEATURES),--features $(FEATURES))
 OF_WORKSPACE = $(FEATURES:%=--features narrows-emulator/%)
 OF_ALL = $(FEATURES:%=--features narrows-python/%)
 
-.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks conformance package api cross wheel test-wheel general playground responses docs docs-links test-web bench-web test-hosts test-s2n test test-rust test-core test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
+.PHONY: built-tests lint-format lint-rust lint-types setup tools demo hosts objects stacks conformance package api cross wheel test-wheel general playground responses docs docs-links test-web bench-web test-hosts test-s2n test test-rust test-core test-front test-lab test-python test-instructions bless-instructions bless lint bench validate validate-real compare-bbr properties mutants fuzz clean
 
 setup: .venv/.built .venv/.papers
 
@@ -146,12 +146,13 @@ FORCE:
 demo: setup
 	$(BIN)/narrows demo -o out/demo --force
 
-# The extension is linked by one core for minutes, in which the other builds the tests. These run
-# alone: some are of real time. All of them run, so that one time tells all that fails.
+# The extension is linked by one core for minutes, in which the other begins to build the tests. Once
+# it is there, tests of the front go on beside that. Those after it run alone: some are of real time.
+# All of them run, so that one time tells all that fails.
 test: tools .venv/.made
 	$(MAKE) lint-format
-	$(MAKE) -j2 playground built-tests
-	$(MAKE) --keep-going lint-types test-rust test-hosts test-instructions test-web test-python
+	$(MAKE) -j2 --keep-going test-front built-tests; first=$$?; \
+	$(MAKE) --keep-going test-rust test-hosts test-instructions test-web test-lab && exit $$first
 
 built-tests: lint-rust test-core
 	$(TEST_RUST) --no-run
@@ -198,6 +199,14 @@ bless:
 
 test-python: setup
 	$(BIN)/pytest
+
+LAB_TESTS := tests/python/test_lab.py
+test-front: playground lint-types
+	$(BIN)/pytest --ignore $(LAB_TESTS)
+
+# In real time, where the machine can.
+test-lab: setup
+	$(BIN)/pytest $(LAB_TESTS)
 
 # Searches for new cases, a hundred times as many as `make test` tries, which are the same each time.
 # NARROWS_CASES=1000000 says how many, PROPTEST_RNG_SEED=… repeats a search; what it finds is written
