@@ -454,6 +454,7 @@ impl Congestion {
     /// `None` if it sets none, or there is no rate yet.
     fn longest_burst(&self, rate: impl FnOnce() -> Option<f64>) -> Option<u32> {
         let longest = self.longest_burst?;
-        rate().map(|rate| (rate * longest.seconds()).max(1.0) as u32)
+        let least = self.law.least_burst();
+        rate().map(|rate| (rate * longest.seconds()).max(least) as u32)
     }
 }

@@ -14,7 +14,7 @@
 //! | `prague_update_cwnd`, rate mode | and below one packet per R by RTT/R | [`Prague::increase`] |
 //! | §Fall-Back on Loss | W ← W/2, once per recovery epoch; less if a mark has been answered within the same round trip | [`Prague::on_loss`] |
 //! | §Packet Pacing; `prague_update_pacing_rate` | max(W, in flight)/RTT, twice that while W is below half the threshold; with at most four packets 3 % more in the first half of R, and 3 % less in the second | [`Prague::pacing`] |
-//! | §Segmentation Offload | bursts of at most 250 µs at that rate | [`Prague::needs`] |
+//! | §Segmentation Offload | bursts of at most 250 µs at that rate, or of `least_burst` packets | [`Prague::needs`] |
 //! | `prague_update_cwnd`, step-wise | in a host of Linux's what may be in flight follows ⌈W⌉ by a packet per acknowledgement, and a packet grows W by 1 over that | [`Prague::step`] |
 //! | `MINIMUM_RATE`, `MIN_CWND_RTT` | at least 100 kbps, or two packets per round trip if that is less; two packets may be in flight | [`Prague::floor`], [`Prague::flight_limit`] |
 //! | §Fall-Back on Classic ECN | see [`classic`] | [`classic`] |
@@ -83,6 +83,9 @@ settings! {
         /// Longest time that packets leaving together may take at the pacing rate (§Segmentation
         /// Offload).
         burst: Duration = Duration::from_micros(250), above(0.0);
+        /// Packets that leave together all the same (L4STeam's kernels of 2021 to 2023,
+        /// `prague_tso_segs`, have 2, `tcp_min_tso_segs`; others 1).
+        least_burst: f64 = 1.0, at_least(1.0).at_most(64.0);
         /// Smallest window in packets.
         least_window: Option<f64> = None => "100 kbps, or 2 packets if that is less",
             above(0.0).at_most(10.0);
@@ -466,6 +469,11 @@ impl Controller for Prague {
     /// (`prague_frac_cwnd_to_snd_cwnd`).
     fn flight_limit(&self) -> f64 {
         self.whole.unwrap_or_else(|| self.whole_window())
+    }
+
+    /// `prague_tso_segs`.
+    fn least_burst(&self) -> f64 {
+        self.params.least_burst
     }
 
     /// ECT(1) (RFC 9331 §4.1), marks counted (RFC 9768), and bursts of at most 250 µs
