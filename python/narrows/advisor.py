@@ -52,9 +52,11 @@ class Advisor:
     ) -> None:
         self.targets = list(targets)
         self.most, self.packets = most, packets
-        flows = [int(group.get("count", 1)) for group in base.fields["flows"]]
-        self._counts: dict[str, int] = {
-            f"groups[{place}].timeouts": count for place, count in enumerate(flows)
+        # Short flows beside, and what goes the other way, are not those that are asked about.
+        self._counts = {
+            f"groups[{place}].timeouts": int(group.get("count", 1))
+            for place, group in enumerate(base.fields["flows"])
+            if "arrivals" not in group and not group.get("reverse")
         }
         bounds = dict.fromkeys((*SEEN, *self._counts), ALWAYS)
         bounds |= {target.name: target.bound for target in targets}
@@ -141,7 +143,7 @@ class Advisor:
     def timeouts(self, packets: int) -> float:
         """Return how many timeouts a flow had in a run with a buffer, that has been asked for.
 
-        NaN for stacks that do not tell; short flows beside do not count.
+        NaN for stacks that do not tell.
         """
         seeds = self.seeds_of(packets)
         sums = [sum(self.each(name, packets, seeds)) for name in self._counts]

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 ROWS = (("utilisation",), ("loss_rate",), ("delay_p50", "delay_p99"), ("jain",))
 # Percent, below which losses are not drawn.
 LEAST_LOSS = 1e-5
+# The doubt of a line that is no rule but what a chip's port may hold.
+SOLD = "what a port may hold"
 LINE: dict[str, Any] = {"lw": 0.9, "ls": "--"}
 
 
@@ -176,7 +178,7 @@ def _strip(ax: Axes, told: Sequence[tuple[str, str, float, str]]) -> None:
     lines = sorted((it for it in told if np.isfinite(it[2]) and it[2] >= 1), key=lambda it: it[2])
     middle = np.sqrt(lines[0][2] * lines[-1][2]) if lines else 1.0
     for row, (name, _, size, doubt) in enumerate(lines):
-        colour = "0.6" if doubt else "black"
+        colour = "C0" if doubt == SOLD else "0.6" if doubt else "black"
         # Names stand where there is room for them.
         offset, side = ((-6, 0), "right") if size > middle else ((6, 0), "left")
         ax.plot([size], [-row], "|", color=colour, markersize=9, markeredgewidth=2)
@@ -192,4 +194,6 @@ def _strip(ax: Axes, told: Sequence[tuple[str, str, float, str]]) -> None:
         )
     ax.set_ylim(-len(lines), 1)
     ax.set_yticks([])
-    ax.set_title("rules; grey where they do not hold", loc="left", fontsize=9)
+    sold = any(doubt == SOLD for *_, doubt in lines)
+    title = "rules; grey where they do not hold" + ("; blue: what a port may hold" if sold else "")
+    ax.set_title(title, loc="left", fontsize=9)

@@ -447,10 +447,15 @@ def test_a_chip_is_enough_or_short_and_small_windows_time_out(narrows: Run, tmp_
     # A hundred flows of a packet each time out; four do not.
     told, _ = last("--flows", "100")
     [often] = told["notes"]
-    assert "timeouts per hundred flows" in often
+    assert "a flow times out" in often and "do not hold there" in often
+    # What is only to be short has no least buffer, and half of 25 kB are 8 packets, not 8.3.
+    told, _ = last(*few, "--target", "delay_p99 <= 20ms", "--chip", "12kB")
+    assert told["notes"] == []
+    told, _ = last(*few, "--target", "utilisation >= 0.98", "--chip", "25kB")
+    assert "may hold 8 packets" in told["notes"][0]
 
 
-@pytest.mark.parametrize("quantum", ["45", "66kB"])
+@pytest.mark.parametrize("quantum", ["45", "64KiB"])
 def test_a_burst_is_said_in_packets_or_bytes(narrows: Run, tmp_path: Path, quantum: str) -> None:
     words = ["buffer", "--rate", "20Mbps", "--rtt", "20ms", "--flows", "2", "--duration", "5"]
     done = narrows(*words, "--cache", str(tmp_path), "--quantum", quantum)
@@ -458,7 +463,12 @@ def test_a_burst_is_said_in_packets_or_bytes(narrows: Run, tmp_path: Path, quant
 
 
 def test_what_is_no_chip_is_refused(narrows: Run) -> None:
-    for text, said in (("moon", "no chip and no size"), ("0MB", "no chip"), ("", "empty")):
+    for text, said in (
+        ("moon", "neither a chip"),
+        ("0MB", "neither"),
+        ("32Mb", "neither"),
+        ("", "empty"),
+    ):
         done = narrows("buffer", "--chip", text)
         assert done.returncode == 2
         assert said in done.stderr

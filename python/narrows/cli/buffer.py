@@ -58,7 +58,7 @@ def buffer(
     quantum: Annotated[
         str | None,
         typer.Option(
-            help="What leaves together: packets, or bytes like 64kB; auto, or linux for what "
+            help="What leaves together: packets, or bytes like 64KiB; auto, or linux for what "
             "Linux does.  [default: linux]"
         ),
     ] = None,

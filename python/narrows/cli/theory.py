@@ -77,7 +77,10 @@ def shares(
     "fluid", epilog="Example: narrows theory fluid --cc 50*reno --rate 100Mbps --buffer 100p -o out"
 )
 def fluid(
-    cc: Annotated[str, typer.Option(help="A law, or a mixture, like 10*cubic/10*reno.")],
+    cc: Annotated[
+        str,
+        typer.Option(help="A law, or a mixture, like 10*cubic/10*reno; 10*xcp and gwa-rate alone."),
+    ],
     rate: Rate = "100Mbps",
     rtt: Rtt = "50ms",
     buffer: Buffer = "1bdp",

@@ -127,13 +127,12 @@ def of_bbr(buffer: float, bdp: float, bbr_flows: int, rtt: float, seconds: float
 
     It does not depend on how many those are. BBR's flows are limited by their window of twice the
     bandwidth-delay product as they see it, with a queue that never empties; they give it up for
-    ProbeRTT every ten seconds. In a buffer of less than one bandwidth-delay product nothing is left
-    of what the others would have in the meantime; in packets they have up to an eighth there.
+    ProbeRTT every ten seconds.
 
     Parameters
     ----------
     buffer
-        Of a drop-tail queue, in packets, above 0.
+        Of a drop-tail queue, in packets; at least one bandwidth-delay product.
     bdp
         The bandwidth-delay product in packets, above 0.
     bbr_flows
@@ -169,8 +168,10 @@ def of_bbr(buffer: float, bdp: float, bbr_flows: int, rtt: float, seconds: float
     above("rtt", rtt, 0)
     above("seconds", seconds, 0)
     whole("bbr_flows", bbr_flows, 1)
-    above("buffer", buffer, 0)
+    if not buffer >= bdp:
+        raise ValueError(f"buffer: {buffer!r} packets are less than a BDP, {bdp:g}: not modelled")
     others = max(0.0, 0.5 - bdp / (2 * buffer) - 4 * bbr_flows / buffer)
     wait = rtt * buffer / bdp
     probing = (wait + 0.2 + rtt) * seconds / 10
-    return (1 - others) * (seconds - probing) / seconds
+    # In a queue that takes more than ten seconds to drain ProbeRTT never ends.
+    return (1 - others) * max(0.0, seconds - probing) / seconds

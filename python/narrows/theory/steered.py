@@ -10,7 +10,7 @@ from narrows.theory.domain import above
 from narrows.theory.fluid import Fluid
 from narrows.types import Floats
 
-STEPS_A_TRIP = 100
+STEPS_A_TRIP, MOST_STEPS = 100, 1_000_000
 # The paper's, with its β.
 ALPHA = 0.4
 
@@ -34,12 +34,12 @@ def xcp(capacity: float, rtt: float, flows: float, window: float, seconds: float
     Returns
     -------
     Fluid
-        One group; nothing is lost.
+        One group; nothing is lost. Windows are the rate times the round trip without queues.
 
     Raises
     ------
     ValueError
-        If a value is outside of these bounds.
+        If a value is outside of these bounds, or there would be more than a million steps.
 
     Examples
     --------
@@ -48,8 +48,7 @@ def xcp(capacity: float, rtt: float, flows: float, window: float, seconds: float
     83.3
     """
     above("capacity", capacity, 0)
-    above("rtt", rtt, 0)
-    above("flows", flows, 0)
+    _check(rtt, flows, seconds)
     before = window * flows / (capacity * rtt)
     beta = katabi.beta(ALPHA)
     time, rate, queue = katabi.fluid(ALPHA, beta, before, seconds, rtt, rtt / STEPS_A_TRIP)
@@ -71,12 +70,12 @@ def gwa(capacity: float, rtt: float, flows: float, buffer: float, seconds: float
     Returns
     -------
     Fluid
-        One group; nothing is lost.
+        One group; nothing is lost. Windows are the rate times the round trip without queues.
 
     Raises
     ------
     ValueError
-        If a value is outside of these bounds.
+        If a value is outside of these bounds, or there would be more than a million steps.
 
     Examples
     --------
@@ -85,8 +84,8 @@ def gwa(capacity: float, rtt: float, flows: float, buffer: float, seconds: float
     (800, 1600)
     """
     above("capacity", capacity, 0)
-    above("rtt", rtt, 0)
-    above("flows", flows, 0)
+    _check(rtt, flows, seconds)
+    above("buffer", buffer, 0)
     time, rate, queue = smith.fluid(
         buffer / flows,
         0.0,
@@ -96,6 +95,17 @@ def gwa(capacity: float, rtt: float, flows: float, buffer: float, seconds: float
         step=rtt / STEPS_A_TRIP,
     )
     return _equal(time, flows * rate, flows * queue, flows, rtt)
+
+
+def _check(rtt: float, flows: float, seconds: float) -> None:
+    above("rtt", rtt, 0)
+    above("flows", flows, 0)
+    above("seconds", seconds, 0)
+    steps = seconds / rtt * STEPS_A_TRIP
+    if steps > MOST_STEPS:
+        raise ValueError(
+            f"{steps:.0f} steps of a {STEPS_A_TRIP}th of a round trip; {MOST_STEPS} at most"
+        )
 
 
 def _equal(time: Floats, rate: Floats, queue: Floats, flows: float, rtt: float) -> Fluid:

@@ -16,6 +16,7 @@ from rich.table import Table
 from narrows import _core
 from narrows.advisor import FRESH, Advisor, Look, curve, look
 from narrows.buffer import LEAST, Answer, Part, answer
+from narrows.buffer_figure import SOLD
 from narrows.check import Verdict
 from narrows.cli.chips import CONGESTED, Chip
 from narrows.cli.options import rate_of
@@ -38,12 +39,12 @@ KEPT_SHARE = {"cubic": 0.7, "reno": 0.5, "scalable": 0.875, "bic": 0.8, "ltcp": 
 LONG = 60.0
 # Bytes of a packet's payload, with time stamps.
 SEGMENT = 1448
-# Packets of the largest burst: 64 kB of 1448 bytes are 45, BIG TCP's 512 kB 353.
+# Packets of the largest burst: 64 KiB of 1448 bytes are 45, BIG TCP's 512 kB 353.
 MOST_BURST = 1000
 # Laws with a transport of their own, whose packets leave one by one.
 OWN_TRANSPORT = ("etcp", "etcp-rate", "etcp-sqrt", "etcp-unit")
-# Why what a port may hold is no rule of what it needs.
-SOLD = "what may be had, not what is needed"
+# A lack below this is told in packets.
+FACTOR = 1.1
 # Timeouts of a flow in a run above which windows are no sawtooth.
 MANY_TIMEOUTS = 0.01
 # Name, source, packets and doubt of a rule, as `rules` yields them.
@@ -75,12 +76,12 @@ class Load:
         """The packets of a burst, if they are said as a number."""
         if self.quantum in (None, "auto", "linux"):
             return None
-        bytes_ = re.fullmatch(r"(\d+)kB", self.quantum)
-        if not bytes_ and not self.quantum.isdecimal():
-            raise Error(
-                f'--quantum: "{self.quantum}" is neither packets nor a size; try 45 or 64kB'
-            )
-        packets = int(bytes_[1]) * 1000 // SEGMENT if bytes_ else int(self.quantum)
+        size = re.fullmatch(r"(\d+)(kB|KiB)", self.quantum)
+        if not size and not self.quantum.isdecimal():
+            known = "packets, a size in kB or KiB, auto nor linux; try 45 or 64KiB"
+            raise Error(f'--quantum: "{self.quantum}" is neither {known}')
+        kilo = 1024 if size and size[2] == "KiB" else 1000
+        packets = int(size[1]) * kilo // SEGMENT if size else int(self.quantum)
         if not 1 <= packets <= MOST_BURST:
             raise Error(f"--quantum: {packets} is not from 1 to {MOST_BURST} packets; try 45")
         return packets
@@ -357,30 +358,32 @@ class Found:
         return [*self._timeouts(), *self._of_chip()]
 
     def _timeouts(self) -> Iterator[str]:
-        """Yield whether flows time out at the least buffer, of which windows know nothing."""
+        """Yield whether flows time out at the least buffer: rules take windows for sawteeth."""
         least, _ = _range(self.answers)
-        known = self.advisor.asked()
-        if not known or not math.isfinite(least):
+        if not (0 < least < math.inf):
             return
-        size = min(known, key=lambda it: abs(it - max(least, LEAST)))
+        size = min(self.advisor.asked(), key=lambda it: abs(it - least))
         often = self.advisor.timeouts(size)
         if often > MANY_TIMEOUTS:
+            each = f"{often:.0f} times" if often >= 1.5 else f"{often:.2g} times"
             yield (
-                f"with {size} packets there are {100 * often:.2g} timeouts per hundred flows in a "
-                "run: rules of windows know none"
+                f"with {size} packets a flow times out {each} in a run: rules, which take windows "
+                "for sawteeth, do not hold there"
             )
 
     def _of_chip(self) -> Iterator[str]:
         """Yield whether a congested port of the chip may hold what is needed."""
         least, _ = _range(self.answers)
-        if self.chip is None or not self.is_met:
+        if self.chip is None or not self.is_met or not least > 0:
             return
-        share = self.chip.share(1)
-        if share >= least:
-            yield f"a congested port of {self.chip.name} may hold {share:.0f} packets: enough"
+        share, needed = math.floor(self.chip.share(1)), math.ceil(least)
+        if share >= needed:
+            told = "enough"
+        elif share > 0 and needed / share >= FACTOR:
+            told = f"short by a factor of {needed / share:.2g}"
         else:
-            short = f"short by a factor of {least / share:.2g}"
-            yield f"a congested port of {self.chip.name} may hold {share:.0f} packets: {short}"
+            told = f"{needed - share} too few"
+        yield f"a congested port of {self.chip.name} may hold {share} packets: {told}"
 
 
 def _print(found: Found) -> None:

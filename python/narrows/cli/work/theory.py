@@ -194,10 +194,6 @@ RESPONSES: dict[str, Callable[[float, float], float]] = {
 }
 
 
-# Laws that leave BBRv1 what its window allows: they halve, or nearly, after each loss.
-BESIDE_BBR = ("reno", "sack", "newreno", "cubic")
-
-
 def _etcp(p: float) -> float:
     ratio = p / (1 - p)
     return float(response.etcp(ratio)) if ratio > 0.01 else math.inf
@@ -242,12 +238,10 @@ def _beside_bbr(wire: Wire, rows: list[dict[str, Any]], count: int) -> list[dict
     others = sum(row["flows"] for row in rows) - count
     if not others:
         raise Error("--cc: BBRv1 alone has all of the link; add a law that answers to losses")
-    laws = [row["law"] for row in rows if not row["law"].startswith("bbr1")]
-    unknown = [law for law in laws if law not in BESIDE_BBR]
-    if unknown:
-        known = ", ".join(BESIDE_BBR)
-        raise Error(f"--cc: of {unknown[0]} beside BBRv1 no model is known; known: {known}")
-    share = mixtures.of_bbr(wire.packets, wire.bdp, count, wire.seconds)
+    try:
+        share = mixtures.of_bbr(wire.packets, wire.bdp, count, wire.seconds)
+    except ValueError as found:
+        raise Error(f"--{found}; BBRv1's share is known from 1bdp on") from None
     for row in rows:
         is_bbr = row["law"].startswith("bbr1")
         row["share"] = (
@@ -269,7 +263,7 @@ def flow(
     from narrows import plot
 
     groups = mixture(cc, flows_of([cc]))
-    _check(wire, [law for law, _ in groups])
+    _check(wire, [law for law, _ in groups], flows_of([cc]))
     first = min(max(0.5 * wire.bdp / flows_of([cc]), 1.0), 64.0)
     scenario = wire.scenario(groups, duration)
     seconds, warmup = scenario.checked.times()
@@ -298,12 +292,12 @@ def _solved(
     return fluid.integrate(shares, _link(wire), seconds)
 
 
-def _check(wire: Wire, laws: Sequence[str]) -> None:
+def _check(wire: Wire, laws: Sequence[str], flows: int) -> None:
     """Fail if a law has no fluid model or no packets, or does not answer as the link signals."""
     for law in laws:
         name = law.partition(":")[0]
         if name in STEERED:
-            _check_steered(wire, law, laws)
+            _check_steered(wire, law, flows, laws)
             continue
         law_of(law)
         if name not in [known for known, *_ in _core.controllers()]:
@@ -314,11 +308,16 @@ def _check(wire: Wire, laws: Sequence[str]) -> None:
             raise Error(f"--mark: {name}'s fluid model would cut for each mark of a round trip")
 
 
-def _check_steered(wire: Wire, law: str, laws: Sequence[str]) -> None:
+def _check_steered(wire: Wire, law: str, flows: int, laws: Sequence[str]) -> None:
     if len(laws) > 1:
         raise Error(f"--cc: {law}'s fluid model is that of equal flows alone; leave others out")
     if law not in STEERED:
         raise Error(f'--cc: "{law}": its fluid model has no settings; leave them out')
+    if wire.bdp < flows:
+        raise Error(
+            f"--cc: {flows} flows share {wire.bdp:.3g} packets a round trip, less than one each; "
+            "try fewer, or a faster link"
+        )
     if wire.mark:
         raise Error(f"--mark: {law}'s routers say what to send, and mark nothing; leave it out")
 
