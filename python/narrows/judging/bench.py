@@ -299,6 +299,8 @@ def _ready(about: dict[str, Any], law: Law, cell: Cell | None = None) -> _Given:
 def _compiled(source: str) -> Iterator[str]:
     """Compile a law in Rust to a module."""
     _bytes(source)
+    # Of a make that runs us rustc would warn that it cannot ask for jobs.
+    environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
     with tempfile.TemporaryDirectory() as folder:
         module = str(Path(folder) / f"{Path(source).stem}.wasm")
         try:
@@ -306,6 +308,7 @@ def _compiled(source: str) -> Iterator[str]:
                 [*COMPILES.split(), "-o", module, source],
                 capture_output=True,
                 check=False,
+                env=environment,
                 text=True,
             )
         except FileNotFoundError:
