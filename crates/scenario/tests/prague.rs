@@ -146,7 +146,7 @@ fn leaves_together(rate: &str, flow: &str) -> (f64, f64) {
     (f64::from(most), results.flows[0].throughput * 250e-6 / 12_000.0)
 }
 
-/// At 10 Mbps 250 µs are less than a packet; kernels of 2021 to 2023 send two all the same.
+/// At 10 Mbps 250 µs are less than a packet; L4STeam/linux 02573a21 sends two all the same.
 #[test]
 fn the_least_burst_counts_where_a_quarter_of_a_millisecond_is_less() {
     let of = |cc: &str| leaves_together("10Mbps", &format!("cc = \"{cc}\"")).0;

@@ -83,8 +83,8 @@ settings! {
         /// Longest time that packets leaving together may take at the pacing rate (§Segmentation
         /// Offload).
         burst: Duration = Duration::from_micros(250), above(0.0);
-        /// Packets that leave together all the same (L4STeam's kernels of 2021 to 2023,
-        /// `prague_tso_segs`, have 2, `tcp_min_tso_segs`; others 1).
+        /// Packets that leave together all the same (`prague_tso_segs`: `tcp_min_tso_segs`, 2, in
+        /// L4STeam/linux 02573a21, 1 in 0.7).
         least_burst: f64 = 1.0, at_least(1.0).at_most(64.0);
         /// Smallest window in packets.
         least_window: Option<f64> = None => "100 kbps, or 2 packets if that is less",
