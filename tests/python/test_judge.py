@@ -596,7 +596,9 @@ def module(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "law.wasm"
 
 
-def test_a_law_in_rust_is_compiled_and_judged(module: Path, tmp_path: Path) -> None:
+def test_a_law_in_rust_is_compiled_and_judged(
+    module: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told, of_module = (
         nw.judge(file, count=2, seeds=1, key="a", against=[], trusted=True).told
         for file in (module.with_suffix(".rs"), module)
@@ -605,6 +607,9 @@ def test_a_law_in_rust_is_compiled_and_judged(module: Path, tmp_path: Path) -> N
     assert (law["file"], law["kind"], law["sandbox"]) == ("law.rs", "rust", "wasm")
     assert told["score"] == of_module["score"]
     (tmp_path / "bad.rs").write_text("fn main(")
+    # As below a make whose jobs nobody passed on.
+    for name in ("CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS"):
+        monkeypatch.setenv(name, "-j2 --jobserver-auth=1022,1023")
     with pytest.raises(Error, match=r"bad\.rs: rustc says: error: "):
         nw.judge(tmp_path / "bad.rs", trusted=True)
     (tmp_path / "mute.rs").write_text('#[unsafe(no_mangle)] pub extern "C" fn hello() {}')

@@ -39,6 +39,8 @@ from narrows.results import Result, run
 from narrows.wasm import Wasm
 
 FORMAT = 1
+# Where rustc looks for a make that gives out jobs, and warns if it cannot ask it (crate jobserver).
+OF_MAKE = ("CARGO_MAKEFLAGS", "MAKEFLAGS", "MFLAGS")
 COMPILES = (
     "rustc --edition 2024 --target wasm32-unknown-unknown --crate-type cdylib -O -C strip=symbols"
 )
@@ -299,8 +301,7 @@ def _ready(about: dict[str, Any], law: Law, cell: Cell | None = None) -> _Given:
 def _compiled(source: str) -> Iterator[str]:
     """Compile a law in Rust to a module."""
     _bytes(source)
-    # Of a make that runs us rustc would warn that it cannot ask for jobs.
-    environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
+    environment = {name: value for name, value in os.environ.items() if name not in OF_MAKE}
     with tempfile.TemporaryDirectory() as folder:
         module = str(Path(folder) / f"{Path(source).stem}.wasm")
         try:
