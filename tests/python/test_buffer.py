@@ -441,6 +441,10 @@ def test_a_chip_is_enough_or_short_and_small_windows_time_out(narrows: Run, tmp_
     assert told["notes"] == ["a congested port of trident2+ may hold 5333 packets: enough"]
     shares = {row["rule"]: row["packets"] for row in rows if "trident" in row.get("rule", "")}
     assert list(shares.values()) == pytest.approx([16e6 / 2 / 1500, 16e6 / 5 / 1500])
+    told, rows = last(*few, "--chip", "trident2+:alpha=8")
+    assert "may hold 9481 packets" in told["notes"][0]
+    shares = {row["rule"]: row["packets"] for row in rows if "trident" in row.get("rule", "")}
+    assert list(shares.values()) == pytest.approx([16e6 * 8 / 9 / 1500, 16e6 * 8 / 33 / 1500])
     # 12 kB, of which a port has half: 4 packets.
     told, _ = last(*few, "--chip", "12kB")
     assert "may hold 4 packets: short by a factor of " in told["notes"][0]
@@ -467,6 +471,9 @@ def test_what_is_no_chip_is_refused(narrows: Run) -> None:
         ("moon", "neither a chip"),
         ("0MB", "neither"),
         ("32Mb", "neither"),
+        ("32MB:alpha=0", "alpha is above 0"),
+        ("32MB:alpha=1/0", "what follows the chip"),
+        ("trident2+:a=8", "what follows the chip"),
         ("", "empty"),
     ):
         done = narrows("buffer", "--chip", text)

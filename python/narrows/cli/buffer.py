@@ -85,8 +85,8 @@ def buffer(
     chip: Annotated[
         str | None,
         typer.Option(
-            help="A switch's memory, like 32MB or trident2+: what a congested port of it may hold "
-            "stands among the rules."
+            help="A switch's memory, like 32MB, trident2+ or trident2+:alpha=8: what a congested "
+            "port of it may hold stands among the rules."
         ),
     ] = None,
     given: Annotated[

@@ -259,7 +259,7 @@ def _shares(chip: Chip | None) -> list[Told]:
     ports = {
         count: "one congested port" if count == 1 else f"each of {count}" for count in CONGESTED
     }
-    source = "dynamic thresholds, α = 1"
+    source = f"dynamic thresholds, α = {chip.alpha:g}"
     return [(f"{chip.name}, {of}", source, chip.share(count), SOLD) for count, of in ports.items()]
 
 
