@@ -49,6 +49,7 @@ FORMULAS: dict[str, Callable[[Floats], Floats]] = {
     "etcp-sqrt": lambda p: _above(p, response.etcp_sqrt),
     "highspeed": response.highspeed,
     "scalable": response.scalable,
+    "compound": response.compound,
     "ltcp": response.ltcp,
     "cubic": lambda p: response.cubic(p, RTT),
     "bic": response.bic,

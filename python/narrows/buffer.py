@@ -21,7 +21,6 @@ import numpy as np
 from scipy.stats import t as students
 
 from narrows.advisor import FRESH, Advisor
-from narrows.check import Verdict
 from narrows.targets import Target
 from narrows.types import Floats
 
@@ -30,8 +29,6 @@ from narrows.types import Floats
 STEP = 1.25
 PLACES = (-2, -1, 0, 1, 2)
 LOOK, FIRST = [1, 2, 3], 3
-# Denied is what the interval of fresh seeds excludes on one side, at 95 %.
-DENIED = 0.9
 # Inside, a little more is asked for, as looking again and again costs some of it.
 INSIDE = 0.98
 WITHIN = math.log(1.1)
@@ -43,8 +40,6 @@ MOST_MOVES = 6
 # So many steps of a fiftieth the safe end may move.
 STEPS = 5
 LEAST = 2
-# A target that is missed again beyond its answer is said to be by this many standard errors.
-SURELY = 3.0
 # Fewer losses than this say little of their share.
 FEW_LOSSES = 100
 
@@ -189,24 +184,31 @@ def _odd(advisor: Advisor, target: Target, end: float, seeds: int) -> Iterator[s
     for size in advisor.asked():
         if (size < end) != target.is_growing or size == end:
             continue
-        values = advisor.values(target, size, advisor.seeds_of(size))
-        over = np.array([target.miss(it) for it in values]) - target.miss(advisor.bound(target))
-        error = float(np.std(over, ddof=1)) / math.sqrt(len(over)) if len(over) > 1 else math.inf
-        if float(np.mean(over)) > SURELY * error > 0:
+        own = advisor.seeds_of(size)
+        if not _misses(advisor, target, size, own):
+            continue
+        advisor.ask([size], FRESH)
+        if _misses(advisor, target, size, [*own, *FRESH]):
             yield f"with {size} packets it is missed again"
             return
+
+
+def _misses(advisor: Advisor, target: Target, packets: int, seeds: Sequence[int]) -> bool:
+    """Return whether the mean under seeds misses the target."""
+    mean = float(np.mean(advisor.values(target, packets, seeds)))
+    return target.miss(mean) > target.miss(advisor.bound(target))
 
 
 def _confirmed(advisor: Advisor, target: Target, end: float) -> int | None:
     """Return the buffer at the safe end of the interval, or a little beyond, that meets the target.
 
-    Fresh seeds decide; None if up to a tenth beyond they deny it.
+    The mean of fresh seeds decides; None if up to a tenth beyond it does not.
     """
     packets = max(LEAST, math.floor(end) if target.is_growing else math.ceil(end))
     way = -1 if target.is_growing else 1
     for _ in range(STEPS):
         advisor.ask([packets], FRESH)
-        if advisor.verdict(target, packets, FRESH, DENIED) is not Verdict.FAILS:
+        if not _misses(advisor, target, packets, FRESH):
             return packets
         packets = max(LEAST, packets + way * max(1, round(packets / 50)))
     return None
@@ -242,9 +244,8 @@ def _bracket(
     def misses(packets: float) -> bool:
         size = round(packets)
         advisor.ask([size], LOOK)
-        mean = np.mean([target.miss(it) for it in advisor.values(target, size, LOOK)])
         # What grows with the buffer is missed above; what falls, below.
-        return bool(mean > target.miss(advisor.bound(target))) != target.is_growing
+        return _misses(advisor, target, size, LOOK) != target.is_growing
 
     here = min(max(guess, LEAST), advisor.most)
     low: float | None = None

@@ -94,7 +94,6 @@ def test_xcp_fills_its_link_and_gwa_half_of_it_without_a_queue(narrows: Run) -> 
         (["shares", "--cc", "bbr1/reno", "--buffer", "0.5bdp"], "known from 1bdp on"),
         (["shares", "--cc", "2*bbr1"], "has all of the link"),
         (["fluid", "--cc", "reno", "--rtt", "1ms", "--duration", "1000"], "steps"),
-        (["fluid", "--cc", "compound"], "no packets here"),
         (["fluid", "--cc", "xcp/reno"], "leave others out"),
         (["fluid", "--cc", "xcp:halve=false"], "no settings"),
         (["fluid", "--cc", "xcp", "--mark", "20p"], "mark nothing"),

@@ -1,5 +1,5 @@
 """Raina, Wischik: "Buffer sizes for large multiplexers" (NGI 2005), and what followed from it."""
 
-from narrows_papers.raina import cycles
+from narrows_papers.raina import cycles, edges
 
-__all__ = ["cycles"]
+__all__ = ["cycles", "edges"]

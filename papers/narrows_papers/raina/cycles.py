@@ -14,9 +14,10 @@ from narrows.theory.fluid_queues import equal_loss, overload_loss
 from narrows.theory.stability import one_link
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, above, below, ours, ranked
+from narrows_papers.raina.spectra import CYCLE, SAMPLES_A_TRIP, draw, swings
 from narrows_papers.readings import MUCH_MORE, NOT_MUCH_MORE
 from narrows_papers.registry import Finding, experiment
-from narrows_papers.series import each_run, over_poisson
+from narrows_papers.series import each_run
 
 # 60 flows over 100 Mbps: a bandwidth-delay product is 833 packets at 100 ms.
 FLOWS, MEGABITS, BITS = 60, 100, 12_000
@@ -24,9 +25,6 @@ BUFFERS = {"small": 15, "intermediate": 100, "large": 833}
 RTTS = [50, 100, 200]
 PACINGS = ["exponential", "none"]
 SECONDS, SEEDS = 60, 4
-SAMPLES_A_TRIP = 4
-# In cycles per round trip: a quarter where the loop becomes unstable, less beyond.
-CYCLE = (0.15, 0.35)
 
 
 @experiment("raina/cycles", "Reno over small, intermediate and large buffers: limit cycles")
@@ -58,7 +56,7 @@ def cycles(bench: Bench) -> Finding:
         series=True,
     )
     keys = ["rtt", "buffer", "pacing", "seed"]
-    table = each_run(sweep.link_series, keys, _swings).join(
+    table = each_run(sweep.link_series, keys, swings).join(
         sweep.runs.select(*keys, "utilisation", "loss_rate", "delay_p99"), on=keys
     )
     claims = [
@@ -78,29 +76,6 @@ def cycles(bench: Bench) -> Finding:
         "four times that, and packets swing with a period of six."
     )
     return Finding(claims, {"swings": table}, _figure(sweep.link_series), note)
-
-
-def _later(link: pl.DataFrame) -> Any:
-    rows = link.filter((pl.col("link") == 0) & (pl.col("time") > pl.col("time").max() / 3))
-    return rows["arrivals"].to_numpy().astype(np.float64)
-
-
-def _swings(link: pl.DataFrame) -> dict[str, float]:
-    """Return by how much more than Poisson's the arrivals of a round trip vary, and the cycle."""
-    arrivals = _later(link)
-    frequency, power = _spectrum(arrivals)
-    inside = (frequency > CYCLE[0]) & (frequency < CYCLE[1])
-    return {
-        "variation": over_poisson(arrivals, SAMPLES_A_TRIP),
-        "cycle": float(power[inside].mean()),
-    }
-
-
-def _spectrum(arrivals: Any) -> tuple[Any, Any]:
-    """Return frequencies in cycles per round trip, and the power there over the mean power."""
-    apart = arrivals - arrivals.mean()
-    power = np.abs(np.fft.rfft(apart)) ** 2 / len(apart) / apart.var()
-    return np.fft.rfftfreq(len(apart), 1 / SAMPLES_A_TRIP), power
 
 
 def _of(table: pl.DataFrame, column: str, **at: Any) -> list[float]:
@@ -181,15 +156,8 @@ def _figure(series: pl.DataFrame) -> Any:
     figure, axes = panels(1, 2, width=6.0)
     for ax, pacing in zip(axes[0], PACINGS, strict=True):
         for name in BUFFERS:
-            rows = series.filter(buffer=name, pacing=pacing, rtt=100)
-            spectra = [_spectrum(_later(one)) for _, one in rows.group_by("seed")]
-            least = min(len(power) for _, power in spectra)
-            mean = np.mean([power[:least] for _, power in spectra], axis=0)
-            smooth = np.convolve(mean, np.ones(15) / 15, mode="same")
-            ax.semilogy(spectra[0][0][:least], smooth, lw=0.9, label=name)
+            draw(ax, series.filter(buffer=name, pacing=pacing, rtt=100), name)
         ax.axvline(0.25, color="k", ls=":", lw=0.8)
-        title = "paced" if pacing == "exponential" else "not paced"
-        ax.set(xlabel="cycles per round trip", ylabel="power over the mean", title=title)
-        ax.set(xlim=(0, 1))
+        ax.set_title("paced" if pacing == "exponential" else "not paced")
         ax.legend(fontsize="x-small")
     return figure

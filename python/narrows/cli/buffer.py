@@ -9,7 +9,7 @@ import typer
 
 from narrows.cli.chips import chip_of
 from narrows.cli.errors import end_unless
-from narrows.cli.options import CacheFolder, Force, Json, with_unit
+from narrows.cli.options import CacheFolder, Force, Json, told_by_option, with_unit
 from narrows.cli.places import PLACES, Place, place_of
 from narrows.errors import Error
 
@@ -109,7 +109,7 @@ def buffer(
     Senders are Linux's unless --quantum or --pacing says otherwise. The exit status is 1 if no
     buffer meets all.
     """
-    from narrows.cli.work.buffer import Ask, Load, advise
+    from narrows.cli.work.buffer import OPTIONS, Ask, Load, advise
     from narrows.cli.work.inverse import invert
 
     texts = {"rate": rate, "rtt": rtt, "cc": cc, "place": place, "duration": duration}
@@ -127,7 +127,10 @@ def buffer(
     load = Load(pacing, queue, quantum, short, two_way)
     length = with_unit(duration) if duration else None
     ask = Ask(rate, rtt, flows, cc, target, load, length, most or "4bdp", cache)
-    if given:
-        invert(ask, given, json_, output, force)
-        return
-    end_unless(advise(ask, chip_of(chip) if chip else None, json_, output, force))
+    if "," in cc and not given:
+        raise Error(f'--cc: "{cc}" is a list, which --given takes; for a mixture write cubic/bbr')
+    with told_by_option(OPTIONS):
+        if given:
+            invert(ask, given, json_, output, force)
+            return
+        end_unless(advise(ask, chip_of(chip) if chip else None, json_, output, force))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from narrows import _core
-from narrows.errors import Error
+from narrows.errors import Error, ScenarioError
 
 # Runs with more seeds than these would not end.
 MOST_SEEDS = 1_000_000
@@ -44,6 +46,36 @@ CacheFolder = Annotated[
 def group(about: str) -> typer.Typer:
     """Return a group of commands with a name of its own, like `narrows lab`."""
     return typer.Typer(help=about, no_args_is_help=True, rich_markup_mode=None)
+
+
+@contextmanager
+def told_by_option(options: Mapping[str, str]) -> Iterator[None]:
+    """Name in what a scenario refuses the option that it is of, not its own field.
+
+    Parameters
+    ----------
+    options
+        Options by the fields, as patterns, that they fill.
+    """
+    try:
+        yield
+    except ScenarioError as error:
+        raise Error(by_option(str(error), options)) from None
+
+
+def by_option(text: str, options: Mapping[str, str]) -> str:
+    r"""Return an error's text with the option in place of the field.
+
+    Examples
+    --------
+    >>> by_option('flows[0].cc: unknown controller "x"', {r"flows\\[\\d+\\]\\.cc": "--cc"})
+    '--cc: unknown controller "x"'
+    """
+    for field, option in options.items():
+        found = re.match(rf"{field}(?=[:.])", text)
+        if found:
+            return option + text[found.end() :]
+    return text
 
 
 def with_unit(text: str) -> str:

@@ -203,7 +203,7 @@ def flows_of(buffer: float, bdp: float, target: float, beta: float = 0.5) -> flo
     target
         Above 0, below 1.
     beta
-        The share kept after a loss.
+        The share kept after a loss, at least 0 and below 1.
 
     Returns
     -------
@@ -222,7 +222,7 @@ def flows_of(buffer: float, bdp: float, target: float, beta: float = 0.5) -> flo
     """
     ratio = float(above("buffer", buffer, 0)) / float(above("bdp", bdp, 0))
     wanted = float(erfinv(float(above("target", target, 0, 1 - 1e-15))))
-    if beta * (1 + ratio) >= target:
+    if float(below("beta", beta, 0, 1)) * (1 + ratio) >= target:
         return 1.0
     root = wanted * 2 * np.sqrt(2) * spread(beta) * (1 + ratio) / ratio
     return float(max(root**2, 1.0))
@@ -274,7 +274,7 @@ def log_window(window: float, target: float) -> float:
     Returns
     -------
     float
-        Packets.
+        Packets; 0 where so small windows take more loss than any buffer has.
 
     Raises
     ------
@@ -283,11 +283,12 @@ def log_window(window: float, target: float) -> float:
 
     Examples
     --------
-    >>> round(log_window(83, 0.9)), round(log_window(83, 0.98))
-    (75, 401)
+    >>> round(log_window(83, 0.9)), round(log_window(83, 0.98)), log_window(1, 0.9)
+    (75, 401, 0.0)
     """
     rho = float(above("target", target, 0, 1 - 1e-15))
-    return float(np.log(2 / float(above("window", window, 0)) ** 2) / np.log(rho) - 2)
+    packets = np.log(2 / float(above("window", window, 0)) ** 2) / np.log(rho) - 2
+    return float(max(packets, 0.0))
 
 
 def log_window_paced(window: float, target: float) -> float:
@@ -305,7 +306,7 @@ def log_window_paced(window: float, target: float) -> float:
     Returns
     -------
     float
-        Packets.
+        Packets; 0 where so small windows take more loss than any buffer has.
 
     Raises
     ------
@@ -324,7 +325,7 @@ def log_window_paced(window: float, target: float) -> float:
     """
     theta = float(above("target", target, 0, 1 - 1e-15))
     squared = float(above("window", window, 0)) ** 2
-    return float(np.log(squared / (2 * (1 - theta))) / np.log(1 / theta))
+    return float(max(np.log(squared / (2 * (1 - theta))) / np.log(1 / theta), 0.0))
 
 
 def mm1b_buffer(loss: float, load: float) -> int:
@@ -354,9 +355,10 @@ def mm1b_buffer(loss: float, load: float) -> int:
     """
     rho = float(above("load", load, 0, 1 - 1e-15))
     p = float(above("loss", loss, 0, 1 - 1e-15))
-    # (1 − ρ)ρ^B = p(1 − ρ^(B+1)), solved for ρ^B.
-    power = p / (1 - rho + p * rho)
-    return max(1, int(np.ceil(np.log(power) / np.log(rho) - 1e-9)))
+    # (1 − ρ)ρ^B = p(1 − ρ^(B+1)), solved for ρ^B, which is p/(p + (1 − ρ)(1 − p)).
+    spare = 1 - rho
+    power = np.log1p(spare * (1 - p) / p) / -np.log1p(-spare)
+    return max(1, int(np.ceil(power - 1e-9)))
 
 
 @dataclass(frozen=True)
@@ -383,6 +385,8 @@ class Link:
         Whether losses take a fixed share of a window.
     pacing
         How packets are spaced: ``"even"``, ``"random"``, or empty for by acknowledgements.
+    queue
+        The link's queue; rules are of drop-tail ones.
     """
 
     rate: float
@@ -394,6 +398,7 @@ class Link:
     bbr: float = 0.0
     halves: bool = True
     pacing: str = ""
+    queue: str = "drop-tail"
 
     @property
     def flows(self) -> int:
@@ -428,12 +433,37 @@ class Rule:
         What it says of a link.
     doubt
         Why it does not hold for a link; empty if it does.
+    is_open
+        Whether it is of a load that does not answer to losses.
     """
 
     name: str
     source: str
     packets: Callable[[Link], float]
     doubt: Callable[[Link], str]
+    is_open: bool = False
+
+    def of(self, link: Link) -> tuple[float, str]:
+        """Return what it says of a link, and why it does not hold there."""
+        packets = float(self.packets(link))
+        if link.queue != "drop-tail":
+            return packets, "it is of drop-tail queues"
+        return packets, self.doubt(link) or (_closed(link, packets) if self.is_open else "")
+
+
+def _closed(link: Link, packets: float) -> str:
+    """Return why what an open load needs is not what windows need."""
+    if packets > link.bdp:
+        return "it is more than a BDP, with which windows hardly lose"
+    if not link.halves or link.window < SMALL:
+        return ""
+    few = link.flows < FEW
+    moving = (
+        float(full_queue(link.bdp, link.beta))
+        if few
+        else normal(link.bdp, link.flows, link.target, link.beta)
+    )
+    return "windows that move need more" if moving > packets else ""
 
 
 def _beside_bbr(link: Link) -> str:
@@ -447,9 +477,13 @@ def _of_shares(link: Link) -> str:
     return f"{link.law} takes no fixed share for a loss"
 
 
+def _too_small(link: Link) -> str:
+    return f"windows of {link.window:.3g} packets are too small for it"
+
+
 def _many(link: Link) -> str:
     if link.window < SMALL:
-        return f"windows of {link.window:.1f} packets are too small for it"
+        return _too_small(link)
     if link.flows == 1:
         return "it is one flow"
     if link.flows < FEW:
@@ -459,23 +493,33 @@ def _many(link: Link) -> str:
     return _of_shares(link)
 
 
-def _one(link: Link) -> str:
-    return f"{link.flows} flows are not in step" if link.flows > 1 else ""
+def _in_step(link: Link) -> str:
+    return f"{link.flows} flows are not in step" if link.flows >= FEW else ""
 
 
-def _one_that_halves(link: Link) -> str:
+def _few_that_halve(link: Link) -> str:
     if link.bbr == 1:
         return "BBR keeps no share of its window"
-    return _one(link) or _of_shares(link)
+    if link.window < SMALL:
+        return _too_small(link)
+    return _in_step(link) or _of_shares(link)
 
 
 def _one_bbr(link: Link) -> str:
-    return _one(link) if link.law == "bbr1" else "it is of BBRv1"
+    if link.law != "bbr1":
+        return "it is of BBRv1"
+    return f"it is of one flow, not of {link.flows}" if link.flows > 1 else ""
 
 
 def _at_random(link: Link) -> str:
     if link.burst > 1:
         return f"bursts of {link.burst} packets decide"
+    return _bursts_at_random(link)
+
+
+def _bursts_at_random(link: Link) -> str:
+    if link.window < LEAST_WINDOW:
+        return _too_small(link)
     is_few = link.flows < FEW and link.pacing != "random"
     return f"packets of {link.flows} flows do not come at random" if is_few else ""
 
@@ -483,13 +527,14 @@ def _at_random(link: Link) -> str:
 def _paced(link: Link) -> str:
     if link.burst > 1:
         return f"bursts of {link.burst} packets decide"
-    return "" if link.pacing == "even" else "packets are not paced evenly"
+    if link.pacing != "even":
+        return "packets are not paced evenly"
+    is_spread = float(np.ptp(link.rtts)) >= NARROW * float(np.mean(link.rtts))
+    return "RTTs, and so rates, differ" if is_spread else ""
 
 
 def _of_losses(link: Link) -> str:
-    if link.window < LEAST_WINDOW:
-        return f"windows of {link.window:.1f} packets are too small for it"
-    return _at_random(link) or _beside_bbr(link)
+    return _at_random(link) or _of_shares(link)
 
 
 def _of_etcp(link: Link) -> str:
@@ -497,12 +542,12 @@ def _of_etcp(link: Link) -> str:
 
 
 RULES = (
-    Rule("BDP", "Villamizar, Song, CCR 1994", lambda it: it.bdp, _one_that_halves),
+    Rule("BDP", "Villamizar, Song, CCR 1994", lambda it: it.bdp, _few_that_halve),
     Rule(
         "BDP(1/β − 1)",
         "Spang, Arslan, McKeown 2021",
         lambda it: float(full_queue(it.bdp, it.beta)),
-        _one_that_halves,
+        _few_that_halve,
     ),
     Rule("BDP/4", "Spang, Arslan, McKeown 2021", lambda it: it.bdp / 4, _one_bbr),
     Rule(
@@ -532,16 +577,33 @@ RULES = (
     ),
     Rule("E-TCP's constant", "E-TCP, §III", lambda _: ETCP, _of_etcp),
     Rule(
-        "M/M/1/B", "sizes and times at random", lambda it: mm1b_buffer(LOSS, it.target), _at_random
+        "M/M/1/B",
+        "sizes and times at random",
+        lambda it: mm1b_buffer(LOSS, it.target),
+        lambda _: "packets are of one size",
+        is_open=True,
     ),
-    Rule("M/D/1/B", "equal packets at random", lambda it: buffer_of(LOSS, it.target), _at_random),
+    Rule(
+        "M/D/1/B",
+        "equal packets at random",
+        lambda it: buffer_of(LOSS, it.target),
+        _at_random,
+        is_open=True,
+    ),
     Rule(
         "M[X]/D/1/B",
         "bursts at random",
         lambda it: buffer_of(LOSS, it.target, it.burst),
-        lambda it: "" if it.burst > 1 else "there are no bursts",
+        lambda it: _bursts_at_random(it) if it.burst > 1 else "there are no bursts",
+        is_open=True,
     ),
-    Rule("nD/D/1", "paced evenly", lambda it: paced_buffer(it.flows, it.target, LOSS), _paced),
+    Rule(
+        "nD/D/1",
+        "paced evenly",
+        lambda it: paced_buffer(it.flows, it.target, LOSS),
+        _paced,
+        is_open=True,
+    ),
 )
 
 
@@ -565,7 +627,8 @@ def rules(link: Link) -> Iterator[tuple[str, str, float, str]]:
     1612
     """
     for rule in RULES:
-        yield rule.name, rule.source, float(rule.packets(link)), rule.doubt(link)
+        packets, doubt = rule.of(link)
+        yield rule.name, rule.source, packets, doubt
 
 
 def linux_burst(rate: float, rtt: float) -> int:

@@ -8,12 +8,13 @@ from scipy.optimize import brentq
 from scipy.special import gammaln, xlog1py, xlogy
 
 from narrows.theory.domain import above, whole
+from narrows.theory.queue import Chain
 from narrows.types import Floats
 
 # The recursion is exact; above so many bursts the asymptote is, to 1e-11.
 FAR = 15
-# A sum that has grown past this is scaled down.
-LARGE = 1e200
+# Below this e^u − 1 − u is taken by its series, to 1e-14.
+SMALL = 1e-3
 
 
 def batch_loss(load: ArrayLike, buffer: int, burst: int = 1) -> NDArray[np.float64]:
@@ -47,7 +48,9 @@ def batch_loss(load: ArrayLike, buffer: int, burst: int = 1) -> NDArray[np.float
     from level crossings, in positive terms only: with A the packets that come in a service time,
 
     π_(j+1) P(A = 0) = π_0 P(m + A > j + 1) + Σ_(i=1..j) π_i P(A > j − i + 1), and the loss is
-    1 − 1/(ρ + m π_0/Σ_(j<B) π_j).
+    1 − 1/(ρ + m π_0/Σ_(j<B) π_j). For small losses of a load below 1 this cancels, but the same π
+    without a limit sum to m π_0/(1 − ρ), so that ρ + m π_0/Σ_(j<B) π_j − 1 is
+    (1 − ρ) Σ_(j≥B) π_j/Σ_(j<B) π_j.
 
     Far out it falls by z for each packet, where z is the root above 1 of (ρ/m)(z^m − 1) = ln z: the
     z of bursts is the m-th root of that without, so the buffer for the same loss is about m times
@@ -103,11 +106,19 @@ def decay(load: float, burst: int = 1) -> float:
     (1.230162781, 1.006378025)
     """
     above("load", load, 0, 1 - 1e-12)
-    rate = load / whole("burst", burst, 1)
-    high = 1e-6
-    while rate * np.expm1(burst * high) < high:
+    m = whole("burst", burst, 1)
+    # (e^u − 1)/u = 1/ρ in u = m ln z, which is above min(1/ρ − 1, 1).
+    spare = (1 - load) / load
+
+    def excess(u: float) -> float:
+        # (e^u − 1 − u)/u by its series where that would cancel.
+        series = u / 2 * (1 + u / 3 * (1 + u / 4 * (1 + u / 5)))
+        return float((series if u < SMALL else np.expm1(u) / u - 1) - spare)
+
+    high = min(spare, 1.0)
+    while excess(high) < 0:
         high *= 2
-    return float(brentq(lambda u: rate * np.expm1(burst * u) - u, high / 2, high, xtol=1e-16))
+    return float(brentq(excess, high / 2, high, xtol=1e-300) / m)
 
 
 def _near(rho: float, buffer: int, burst: int) -> float:
@@ -116,21 +127,7 @@ def _near(rho: float, buffer: int, burst: int) -> float:
     beyond = np.append(np.cumsum(pmf[::-1])[::-1][1:], 0.0)
     # P(m + A > k): certain below m.
     after = np.concatenate([np.ones(burst), beyond])
-    first, inside = 1.0, 1.0
-    values = np.zeros(buffer)
-    for j in range(buffer - 1):
-        reach = min(j, len(beyond) - 1)
-        value = first * after[j + 1] if j + 1 < len(after) else 0.0
-        if reach:
-            value += float(values[j - reach : j] @ beyond[reach:0:-1])
-        value /= pmf[0]
-        values[j] = value
-        inside += value
-        if inside > LARGE:
-            first, inside = first / LARGE, inside / LARGE
-            values[: j + 1] /= LARGE
-    surplus = rho + burst * first / inside - 1
-    return float(surplus / (1 + surplus))
+    return Chain(pmf[0], beyond, after[1:], burst).loss(rho, buffer)
 
 
 def _arrivals(rate: float, burst: int) -> Floats:
@@ -148,7 +145,7 @@ def buffer_of(loss: float, load: float, burst: int = 1) -> int:
     Parameters
     ----------
     loss
-        From 1e-12 to below 1.
+        Above 0 and below 1.
     load
         ρ, above 0 and below 1.
     burst
@@ -217,6 +214,8 @@ def paced_excess(flows: int, load: float, queue: int) -> float:
     if x >= n:
         return 0.0
     gap = n / load
+    if x == 0 and load == 1:
+        return 1.0
     k = np.arange(x + 1, n + 1, dtype=np.float64)
     part = np.minimum((k - x) / gap, 1.0)
     logs = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)

@@ -20,6 +20,9 @@ from narrows.theory.fluid_queues import Link
 from narrows.theory.response import ltcp_layer
 from narrows.types import Floats
 
+# High_Window of RFC 3649, in packets.
+LARGEST = 83_000
+
 
 class Law(Protocol):
     """How a window moves by what its sender hears."""
@@ -86,16 +89,24 @@ def compound(alpha: float = 0.125, beta: float = 0.5, k: float = 0.75) -> Window
     return Window(lambda w: alpha * w ** (k - 1), lambda w: beta * w)
 
 
+def illinois(alpha: float = 10.0, beta: float = 0.125) -> Window:
+    """Return TCP-Illinois without queueing delay: α_max/w, β_min·w (Liu, Başar, Srikant, §3.2)."""
+    return Window(lambda w: alpha / w, lambda w: beta * w)
+
+
 def highspeed() -> Window:
-    """Return HighSpeed TCP: a(w)/w, b(w)·w; Reno up to 38 packets (RFC 3649, §5)."""
+    """Return HighSpeed TCP: a(w)/w, b(w)·w; Reno up to 38 packets (RFC 3649, §5).
+
+    Beyond 83,000 packets, where its table ends, a and b stay as they are there.
+    """
 
     def b(w: float) -> float:
-        return 0.5 - 0.4 * math.log(w / 38) / math.log(83_000 / 38)
+        return 0.5 - 0.4 * math.log(min(w, LARGEST) / 38) / math.log(LARGEST / 38)
 
     def increase(w: float) -> float:
         if w <= 38:
             return 1 / w
-        return float(0.078 * w**-0.2 * 2 * b(w) / (2 - b(w)))
+        return float(0.078 * min(w, LARGEST) ** 0.8 * 2 * b(w) / (2 - b(w))) / w
 
     return Window(increase, lambda w: w / 2 if w <= 38 else b(w) * w)
 
@@ -274,6 +285,7 @@ LAWS: dict[str, Callable[[], Law]] = {
     "cubic": Cubic,
     "etcp": etcp,
     "compound": compound,
+    "illinois": illinois,
     "dctcp": Dctcp,
 }
 """Laws by name, as they come; E-TCP's rate control needs its round trip, and is `EtcpRate`."""

@@ -183,6 +183,8 @@ class Threshold(DropTail):
 class Red(DropTail):
     """RED: loses p_max·(x̄ − least)/(most − least) by the mean queue x̄, x̄′ = K(q − x̄).
 
+    What it drops does not enter the queue, q′ = (1 − p)·load − C, and a full queue loses the rest.
+
     Parameters
     ----------
     least, most
@@ -211,6 +213,10 @@ class Red(DropTail):
         return np.zeros(2)
 
     def loss(self, state: Floats, load: float) -> float:
+        """Return the share that is dropped by the mean queue, or as much as does not fit."""
+        return max(self._early(state), super().loss(state, load))
+
+    def _early(self, state: Floats) -> float:
         """Return the share dropped by the mean queue, all beyond the upper threshold."""
         mean = float(state[1])
         if mean >= self.most:
@@ -220,4 +226,5 @@ class Red(DropTail):
     def slope(self, state: Floats, load: float) -> Floats:
         """Return q′ and x̄′."""
         speed = -self.capacity * math.log1p(-self.weight)
-        return np.array([self.change(state, load), speed * (state[0] - state[1])])
+        entering = (1 - self._early(state)) * load
+        return np.array([self.change(state, entering), speed * (state[0] - state[1])])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -37,7 +38,8 @@ def fluid(
     gain
         k in 1/s, above 0; 1/d if None.
     step
-        Step of the integration, in seconds, above 0 and at most the round trip.
+        Step of the integration, in seconds, above 0 and at most the round trip, of which it is made
+        a whole part; `forward` is rounded to steps, and what is seen is a step old at least.
 
     Returns
     -------
@@ -64,7 +66,10 @@ def fluid(
     gain = 1 / delay if gain is None else gain
     for name, value in (("target", target), ("seconds", seconds), ("gain", gain)):
         above(name, value, 0)
-    steps, away, back, around = (round(span / step) for span in (seconds, forward, backward, delay))
+    around = math.ceil(delay / step)
+    step = delay / around
+    steps, away = max(round(seconds / step), 1), round(forward / step)
+    back = max(around - away, 1)
     rate, queue = np.zeros(steps), np.zeros(steps)
     sent = 0.0
     waiting = 0.0

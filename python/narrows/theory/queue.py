@@ -14,6 +14,9 @@ from scipy.special import gammaln, xlogy
 from narrows.theory.domain import above, whole, within
 from narrows.types import Floats
 
+# Below this 1 less what is carried has lost half of its digits.
+CANCELS = 1e-6
+
 
 def mm1b_loss(load: ArrayLike, buffer: int) -> NDArray[np.float64]:
     """Return the loss probability of an M/M/1/B queue, (1 − ρ)ρ^B/(1 − ρ^(B+1)).
@@ -93,8 +96,9 @@ def mm1b_load(loss: ArrayLike, buffer: int) -> NDArray[np.float64]:
     losses = within("loss", loss, 0.0, 0.999999)
 
     def root(p: float) -> float:
+        # Relative to the load, which is as small as the loss if the buffer is.
         return brentq(
-            lambda rho: float(mm1b_loss(rho, buffer)) - p, 0.0, 1.0 / (1.0 - p) + 1.0, xtol=1e-14
+            lambda rho: float(mm1b_loss(rho, buffer)) - p, 0.0, 1.0 / (1.0 - p) + 1.0, xtol=1e-300
         )
 
     return np.asarray(np.vectorize(root, otypes=[np.float64])(losses))
@@ -274,39 +278,55 @@ def mg1b_loss(load: ArrayLike, buffer: int, service: Service) -> NDArray[np.floa
     def loss(rho: float) -> float:
         pmf = service.arrivals(rho)
         beyond = np.append(np.cumsum(pmf[::-1])[::-1][1:], 0.0)  # A_k
-        chain = _Chain(pmf[0], beyond)
-        inside = chain.sum_to(buffer)
-        surplus = rho + chain.first / inside - 1.0
-        if surplus < 1e-6 and rho < 1.0:
-            surplus = (1.0 - rho) * chain.rest() / chain.inside
-        return surplus / (1.0 + surplus)
+        return Chain(pmf[0], beyond, beyond).loss(rho, buffer)
 
     return np.asarray(np.vectorize(loss, otypes=[np.float64])(loads))
 
 
-class _Chain:
-    """The stationary distribution of what departures leave behind, not normalised."""
+class Chain:
+    """The stationary distribution of what departures leave behind, not normalised.
 
-    def __init__(self, none: float, beyond: Floats) -> None:
+    Parameters
+    ----------
+    none
+        The probability that nothing arrives in a service time.
+    beyond
+        That of more than k packets, shape (n,).
+    anew
+        That a packet that finds nothing leaves more than k behind, shape (n,).
+    burst
+        How many packets come at once.
+    """
+
+    def __init__(self, none: float, beyond: Floats, anew: Floats, burst: int = 1) -> None:
         self.first = 1.0
         self.inside = 0.0
         self._none = none
         self._beyond = beyond
+        self._anew = anew
+        self._burst = burst
         # π_1 … π_j, the latest last; only as many as `beyond` reaches back are needed.
         self._values = np.zeros(4096)
         self._count = 0
 
-    def sum_to(self, buffer: int) -> float:
-        """Return π_0 + … + π_(buffer − 1)."""
+    def loss(self, load: float, buffer: int) -> float:
+        """Return the loss probability of a buffer, which is asked for once."""
+        self._sum_to(buffer)
+        surplus = load + self._burst * self.first / self.inside - 1.0
+        if surplus < CANCELS and load < 1.0:
+            surplus = (1.0 - load) * self._rest() / self.inside
+        return float(surplus / (1.0 + surplus))
+
+    def _sum_to(self, buffer: int) -> None:
+        """Add up π_0 + … + π_(buffer − 1)."""
         self.inside = self.first
         for j in range(buffer - 1):
             self.inside += self._next(j)
             if self.inside > 1e200:
                 self._rescale(1e-200)
-        return self.inside
 
-    def rest(self) -> float:
-        """Return π_buffer + …, after `sum_to`, until a term no longer counts."""
+    def _rest(self) -> float:
+        """Return π_buffer + …, until a term no longer counts."""
         total, j = 0.0, self._count
         while (value := self._next(j)) > 1e-17 * total:
             total, j = total + value, j + 1
@@ -314,7 +334,7 @@ class _Chain:
 
     def _next(self, j: int) -> float:
         reach = min(self._count, len(self._beyond) - 1)
-        value = self.first * self._beyond[j] if j < len(self._beyond) else 0.0
+        value = self.first * self._anew[j] if j < len(self._anew) else 0.0
         if reach:
             latest = self._values[self._count - reach : self._count]
             value += float(latest @ self._beyond[reach:0:-1])

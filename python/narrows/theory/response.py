@@ -334,6 +334,53 @@ def scalable(p: ArrayLike, a: float = 0.01, b: float = 0.125) -> Floats:
     return np.maximum(a / (b * above("p", p, 0, 1)), aimd(p, beta=1 - b))
 
 
+def compound(p: ArrayLike, alpha: float = 0.125, beta: float = 0.5, k: float = 0.75) -> Floats:
+    """Return Compound TCP's mean window where no packet waits, for equally spaced losses.
+
+    From (1 − β)W to W it grows by αw^k packets a round trip, in which it sends
+    (1 − (1 − β)^(2−k))W^(2−k)/(α(2 − k)) = 1/p packets. At small windows Reno's part adds more:
+    return its window if that is larger.
+
+    Parameters
+    ----------
+    p
+        Loss probability per packet, above 0 and at most 1, of any shape.
+    alpha
+        α, above 0.
+    beta
+        Share of the window that a loss takes, above 0 and below 1.
+    k
+        The power of the window by which it grows, at least 0 and below 1.
+
+    Returns
+    -------
+    ndarray
+        Mean window in packets, of the same shape as `p`.
+
+    Raises
+    ------
+    ValueError
+        If a value is outside of these bounds.
+
+    References
+    ----------
+    K. Tan, J. Song, Q. Zhang, M. Sridharan: "A Compound TCP approach for high-speed and long
+    distance networks", INFOCOM 2006, whose law it is; worked out here.
+
+    Examples
+    --------
+    >>> round(float(compound(1e-5)))
+    2553
+    """
+    gain = float(above("alpha", alpha, 0))
+    kept = 1 - float(above("beta", beta, 0, 1 - 1e-15))
+    power = 2 - float(below("k", k, 0, 1))
+    lost = above("p", p, 0, 1)
+    peak = (gain * power / ((1 - kept**power) * lost)) ** (1 / power)
+    trips = (1 - kept ** (power - 1)) * peak ** (power - 1) / (gain * (power - 1))
+    return np.asarray(np.maximum(1 / (lost * trips), aimd(lost, beta=kept)))
+
+
 def ltcp_layer(window: ArrayLike, w_t: float = 50.0) -> Floats:
     """Return the layer K of a window (LTCP, eqs. 1, 10).
 

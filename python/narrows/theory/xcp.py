@@ -89,7 +89,8 @@ def fluid(
     delay
         d, the round-trip time, in seconds, above 0.
     step
-        Step of the integration, in seconds, above 0 and at most the delay.
+        Step of the integration, in seconds, above 0 and at most the delay, of which it is made a
+        whole part.
 
     Returns
     -------
@@ -101,12 +102,20 @@ def fluid(
     ------
     ValueError
         If a value is outside of these bounds.
+
+    Examples
+    --------
+    >>> time, rate, queue = fluid(0.4, 0.226, 1.5, 5.0, 0.1)
+    >>> round(float(queue.max()) / 0.1, 2), round(float(rate[-1]), 2)
+    (0.91, 1.0)
     """
     for name, value in (("alpha", alpha), ("beta", beta), ("seconds", seconds), ("delay", delay)):
         above(name, value, 0)
     within("before", before, 0, np.inf)
     above("step", step, 0, delay)
-    steps, lag = round(seconds / step), round(delay / step)
+    lag = math.ceil(delay / step)
+    step = delay / lag
+    steps = max(round(seconds / step), 1)
     rate, queue = np.full(steps, float(before)), np.zeros(steps)
     for now in range(1, steps):
         y, q = (rate[now - lag], queue[now - lag]) if now >= lag else (before, 0.0)

@@ -8,6 +8,7 @@ pub mod bbr;
 pub mod bbr1;
 pub mod bbr2;
 pub mod bic;
+pub mod compound;
 pub mod copa;
 pub mod cubic;
 pub mod dctcp;
@@ -40,6 +41,7 @@ pub(crate) static ALL: &[Entry] = &[
     bbr1::LAW,
     bbr2::LAW,
     bic::LAW,
+    compound::LAW,
     copa::LAW,
     cubic::LAW,
     dctcp::LAW,

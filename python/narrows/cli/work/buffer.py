@@ -37,6 +37,19 @@ from narrows.theory.buffers import Link, linux_burst, rules
 # The share of a window that laws keep after a loss, for rules; 1/2 for others.
 KEPT_SHARE = {"cubic": 0.7, "reno": 0.5, "scalable": 0.875, "bic": 0.8, "ltcp": 0.85}
 LONG = 60.0
+LEAST_TRIPS = 20
+# Which option fills which field of the scenario.
+OPTIONS = {
+    r"expect\.\S+?": "--target",
+    r"dumbbell\.rate": "--rate",
+    r"dumbbell\.rtt": "--rtt",
+    r"dumbbell\.queue": "--queue",
+    r"dumbbell\.buffer": "the buffer",
+    r"flows\[\d+\]\.cc": "--cc",
+    r"flows\[\d+\]\.pacing": "--pacing",
+    r"flows\[\d+\]\.quantum": "--quantum",
+    r"duration": "--duration",
+}
 # Bytes of a packet's payload, with time stamps.
 SEGMENT = 1448
 # Packets of the largest burst: 64 KiB of 1448 bytes are 45, BIG TCP's 512 kB 353.
@@ -139,7 +152,13 @@ class Ask:
     def seconds(self, groups: Sequence[dict[str, Any]]) -> float:
         """Return how long a run is: many RTTs, and several probes of BBR."""
         if self.duration:
-            return _core.seconds("--duration", self.duration)
+            given, least = _core.seconds("--duration", self.duration), LEAST_TRIPS * self.rtts[1]
+            if given < least:
+                raise Error(
+                    f"--duration: {self.duration} is less than {LEAST_TRIPS} of the largest round "
+                    f"trips, in which windows do not come to rest; try {least:g}s"
+                )
+            return given
         has_bbr = any("bbr" in group["cc"] for group in groups)
         return max(10.0, 100 * self.rtts[1], LONG if has_bbr else 0.0)
 
@@ -184,15 +203,19 @@ class Ask:
         low, high = self.rtts
         bits = rate_of("--rate", self.rate)
         law = base_of(groups[0]["cc"])
-        burst = self.load.packets or linux_burst(bits / flows, low)
         pacing = self.load.pacing or ""
+        usual = linux_burst(bits / flows, low)
         if law in OWN_TRANSPORT or pacing in ("even", "exponential", "uniform"):
             # E-TCP's gaps are exponential.
-            burst, pacing = 1, "even" if pacing == "even" else "random"
+            usual, pacing = 1, "even" if pacing == "even" else "random"
+        burst = self.load.packets or usual
         rtts = np.linspace(low, high, flows)
         bbr = sum(it["count"] for it in groups if base_of(it["cc"]).startswith("bbr")) / flows
         kept, halves = KEPT_SHARE.get(law, 0.5), law in KEPT_SHARE
-        return Link(bits / 12e3, rtts, kept, burst, target, law, bbr, halves, pacing)
+        kind = self.load.queue.partition(":")[0]
+        link = Link(bits / 12e3, rtts, kept, burst, target, law, bbr, halves, pacing, kind)
+        # No burst is larger than the window that it is of.
+        return replace(link, burst=min(burst, max(1, round(link.window))))
 
     def guess(self, target: Target, told: Sequence[Told], link: Link, most: float) -> Guess:
         """Return where to begin to search, in packets."""
@@ -283,10 +306,21 @@ def _assumed(ask: Ask, groups: Sequence[dict[str, Any]], link: Link, scenario: S
     low, high = ask.rtts
     seconds, _ = scenario.checked.times()
     laws = "/".join(f"{group['count']}*{group['cc']}" for group in groups)
+    trips = f"{low * 1e3:g}" if low == high else f"{low * 1e3:g} to {high * 1e3:g}"
     return (
-        f"{laws} over {ask.rate}, {low * 1e3:g} to {high * 1e3:g} ms: windows of "
-        f"{link.window:.0f} packets, bursts of {link.burst}; runs of {seconds:g} s"
+        f"{laws} over {ask.rate}{_beside(ask.load)}, {trips} ms: windows of {link.window:.3g} "
+        f"packets, bursts of {link.burst}; runs of {seconds:g} s"
     )
+
+
+def _beside(load: Load) -> str:
+    """Return what a load has that is not usual, for people."""
+    said = [
+        f" with {load.queue}" if load.queue != "drop-tail" else "",
+        f" beside short flows of {load.short:g} of it" if load.short is not None else "",
+        " both ways" if load.two_way else "",
+    ]
+    return "".join(said)
 
 
 def _range(answers: Sequence[Answer]) -> tuple[float, float]:
@@ -348,6 +382,8 @@ class Found:
         what = "all that was searched for is met" if self.looks else "all is met"
         if least == 0 and math.isinf(greatest):
             return f"with any buffer {what}"
+        if any(it.doubt for it in self.answers):
+            what += ", as far as the doubts above let it be said"
         if math.isinf(greatest):
             return f"from {math.ceil(least)} packets on {what}"
         return f"from {max(LEAST, math.ceil(least))} to {math.floor(greatest)} packets {what}"
@@ -355,7 +391,21 @@ class Found:
     @property
     def notes(self) -> list[str]:
         """What else is to be known of the answer, a sentence each."""
-        return [*self._timeouts(), *self._of_chip()]
+        return [*self._apart(), *self._timeouts(), *self._of_chip()]
+
+    def _apart(self) -> Iterator[str]:
+        """Yield what targets that exclude each other are missed by, at the ends of each."""
+        least, greatest = _range(self.answers)
+        if math.isnan(least) or math.isinf(least) or least <= greatest:
+            return
+        rows = curve(self.advisor)
+        for end, is_growing in ((least, True), (max(greatest, LEAST), False)):
+            row = min(rows, key=lambda it: abs(math.log(it["buffer"] / end)))
+            missed = [it.target for it in self.answers if it.target.is_growing is is_growing]
+            values = (
+                f"{it.name} is {cell(self.advisor.kinds[it.name], row[it.name])}" for it in missed
+            )
+            yield f"with {row['buffer']} packets {' and '.join(values)}"
 
     def _timeouts(self) -> Iterator[str]:
         """Yield whether flows time out at the least buffer: rules take windows for sawteeth."""
@@ -459,7 +509,11 @@ def _print_json(found: Found) -> None:
     for name, source, packets, doubt in found.told:
         record = {"rule": name, "source": source, "packets": finite(packets), "doubt": doubt}
         put(json.dumps(record))
-    told = {"conclusion": found.conclusion, "met": found.is_met, "notes": found.notes}
+    least, greatest = found.safe or (math.nan, math.nan)
+    link = found.link
+    told: dict[str, Any] = {"conclusion": found.conclusion, "met": found.is_met}
+    told |= {"notes": found.notes, "least": finite(least), "greatest": finite(greatest)}
+    told |= {"flows": link.flows, "bdp": link.bdp, "window": link.window, "burst": link.burst}
     put(json.dumps(told))
 
 

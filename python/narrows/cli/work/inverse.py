@@ -15,8 +15,17 @@ from rich.table import Table
 
 from narrows.advisor import CONFIDENCE, SEEN, Advisor
 from narrows.check import Verdict, judge
-from narrows.cli.options import split_list
-from narrows.cli.work.buffer import KEPT_SHARE, Ask, base_of, cell, finite, packets_of
+from narrows.cli.options import by_option, split_list
+from narrows.cli.work.buffer import (
+    KEPT_SHARE,
+    MANY_TIMEOUTS,
+    OPTIONS,
+    Ask,
+    base_of,
+    cell,
+    finite,
+    packets_of,
+)
 from narrows.cli.work.printing import finish, folder_of
 from narrows.cli.work.score import KEPT, goes_on
 from narrows.errors import Error, ScenarioError
@@ -60,6 +69,8 @@ class Row:
         Means at `flows`, or at the most that were tried.
     kinds
         Their kinds of quantity.
+    timeouts
+        Of a flow in a run there; NaN for stacks that do not tell.
     scenario
         What was run there, as TOML.
     """
@@ -74,6 +85,7 @@ class Row:
     seeds: list[int]
     numbers: dict[str, float]
     kinds: dict[str, str]
+    timeouts: float
     scenario: str
 
     @property
@@ -87,6 +99,12 @@ class Row:
 def invert(ask: Ask, given: str, as_json: bool, output: Path | None, force: bool) -> None:
     """Print how many flows of which law meet the targets with a buffer that is given."""
     targets = targets_of(ask.target)
+    if not any(it.bound.startswith(">") for it in targets):
+        raise Error(
+            f'--target: no more flows are needed for "{ask.target}", which one flow is nearest to; '
+            "--given asks how many fill a link, so name what they bring nearer, like utilisation "
+            ">= 0.98"
+        )
     with folder_of(output, force) as folder:
         try:
             rows = sorted(_rows(ask, given, targets), key=lambda it: it.place)
@@ -105,6 +123,9 @@ def invert(ask: Ask, given: str, as_json: bool, output: Path | None, force: bool
         for row in (it for it in rows if it.missed):
             told = f"{row.cc}{_sends(row.pacing, row.quantum)}: {row.flows} flows"
             put(f"{told} are the fewest for the rest, and {', '.join(row.missed)} is missed")
+        for row in (it for it in rows if it.timeouts > MANY_TIMEOUTS):
+            told = f"{row.cc}{_sends(row.pacing, row.quantum)}: a flow"
+            put(f"{told} times out {row.timeouts:.2g} times in a run, which no application likes")
 
 
 def _write(folder: Output, rows: Sequence[Row], quiet: bool) -> None:
@@ -130,7 +151,7 @@ def _rows(ask: Ask, given: str, targets: Sequence[Target]) -> Iterator[Row]:
             search.check()
         except ScenarioError as error:
             wrong = error
-            say(f"left out: {cc}{_sends(pacing, quantum)}: {error}")
+            say(f"left out: {cc}{_sends(pacing, quantum)}: {by_option(str(error), OPTIONS)}")
             continue
         searches.append(search)
     if not searches and wrong is not None:
@@ -185,7 +206,7 @@ class _Inverse:
         """Return whether as many flows meet what more of them bring nearer; keep what they show."""
         scenario, advisor = self._advisor(flows)
         size = round(packets_of(scenario))
-        rising = [it for it in self._targets if it.bound.startswith(">")] or self._targets
+        rising = [it for it in self._targets if it.bound.startswith(">")]
         advisor.ask([size], SEEDS)
         seeds = SEEDS
         verdicts = [advisor.verdict(it, size, seeds, CONFIDENCE) for it in rising]
@@ -205,6 +226,7 @@ class _Inverse:
             seeds=seeds,
             numbers=numbers,
             kinds=advisor.kinds,
+            timeouts=advisor.timeouts(size),
             scenario=scenario.to_toml(),
         )
         is_met = not any(it in rising for it in missed)
@@ -218,7 +240,8 @@ class _Inverse:
         return judge(advisor.sides[target.name], [mean], bound, CONFIDENCE) is Verdict.HOLDS
 
     def _theory(self, flows: int, size: int) -> float:
-        if base_of(self._ask.cc) not in KEPT_SHARE:
+        asks = any(it.name.endswith("utilisation") for it in self._targets)
+        if base_of(self._ask.cc) not in KEPT_SHARE or not asks:
             return math.nan
         link = self._ask.link(self._ask.groups(self._ask.cc, flows), self._targets)
         return _valid(flows_of(size, link.bdp, link.target, link.beta), link)
@@ -238,6 +261,7 @@ def _record(row: Row) -> dict[str, Any]:
         "flows": row.flows,
     }
     said |= {"beyond": row.beyond, "missed": row.missed, "theory": finite(row.theory)}
+    said |= {"timeouts": finite(row.timeouts)}
     return said | {name: finite(value) for name, value in row.numbers.items()}
 
 
