@@ -831,7 +831,7 @@ class FlowFields(_FlowFrom, FlowOptions, total=False):
     """
     count: int
     """The number of such flows; 1 unless given."""
-    tcp: Literal["ns2", "ns2-2005", "ns2-2000", "linux", "linux24"]
+    tcp: Literal["ns2", "ns2-2005", "ns2-2000", "linux", "linux5", "l4steam", "linux24"]
     """The habits of this flow, if they differ from the scenario's."""
     packet: str
     """A packet on the wire, if it differs from the scenario's."""
@@ -914,9 +914,9 @@ class ScenarioOptions(TypedDict, total=False):
     """Simulated time, like "60s", which it is unless given."""
     warmup: str
     """The measured window begins here; at a quarter of the duration unless given."""
-    tcp: Literal["ns2", "ns2-2005", "ns2-2000", "linux", "linux24"]
-    """The TCP's habits: "linux" (the default), "linux24" (2.4, of 2004), "ns2" (2.35), "ns2-2005"
-    (2.28) or "ns2-2000" (2.1b6).
+    tcp: Literal["ns2", "ns2-2005", "ns2-2000", "linux", "linux5", "l4steam", "linux24"]
+    """The TCP's habits: "linux" (the default), "linux5" (5 to 6.5), "l4steam" (L4STeam's 5.15),
+    "linux24" (2.4, of 2004), "ns2" (2.35), "ns2-2005" (2.28) or "ns2-2000" (2.1b6).
     """
     packet: str
     """A data packet on the wire, headers included; "1500B" unless given, "1000B" with ns2."""

@@ -180,6 +180,8 @@ pub(crate) fn habits(name: Option<TcpName>) -> Habits {
         Some(TcpName::Ns2) => Habits::NS2,
         Some(TcpName::Ns2Of2005) => Habits::NS2_2005,
         Some(TcpName::Ns2Of2000) => Habits::NS2_2000,
+        Some(TcpName::Linux5) => Habits::LINUX_5,
+        Some(TcpName::L4sTeam) => Habits::L4STEAM,
         Some(TcpName::Linux24) => Habits::LINUX_24,
         Some(TcpName::Linux) | None => Habits::LINUX,
     }

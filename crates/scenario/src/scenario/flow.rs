@@ -546,6 +546,10 @@ names! {
         Ns2Of2000 = "ns2-2000",
         /// Today's Linux's.
         Linux = "linux",
+        /// Linux's of versions 5 and 6 before 6.6.
+        Linux5 = "linux5",
+        /// Those of L4STeam's Linux 5.15.
+        L4sTeam = "l4steam",
         /// Linux 2.4's, of 2004.
         Linux24 = "linux24",
     }

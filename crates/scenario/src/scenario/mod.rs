@@ -47,8 +47,8 @@ pub struct Scenario {
     /// The measured window begins here; at a quarter of the duration unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Duration>,
-    /// The TCP's habits: "linux" (the default), "linux24" (2.4, of 2004), "ns2" (2.35),
-    /// "ns2-2005" (2.28) or "ns2-2000" (2.1b6).
+    /// The TCP's habits: "linux" (the default), "linux5" (5 to 6.5), "l4steam" (L4STeam's 5.15),
+    /// "linux24" (2.4, of 2004), "ns2" (2.35), "ns2-2005" (2.28) or "ns2-2000" (2.1b6).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpName>,
     /// A data packet on the wire, headers included; "1500B" unless given, "1000B" with ns2.

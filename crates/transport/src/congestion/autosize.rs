@@ -47,6 +47,15 @@ pub(super) fn burst(rate: f64, least_rtt: Duration, payload: f64, least: f64) ->
     (bytes / payload).max(least) as u32
 }
 
+/// When a burst that is too small waits for the next acknowledgement (`tcp_tso_should_defer`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deferral {
+    /// If that comes within a millisecond and half a round trip (since Linux 6.18).
+    Soon,
+    /// If that comes within half a round trip (before).
+    HalfRound,
+}
+
 /// What a sender knows when it could send a burst that is smaller than it should be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chance {
@@ -58,6 +67,7 @@ pub(crate) struct Chance {
     /// When the lowest packet outstanding left.
     pub first_sent: Time,
     pub smoothed_rtt: Duration,
+    pub deferral: Deferral,
 }
 
 impl Chance {
@@ -65,7 +75,11 @@ impl Chance {
     pub fn defers(&self) -> bool {
         let recent = self.now.since(self.last_sent) <= RECENT;
         let small = (self.room as f64) < self.window / WINDOW_DIVISOR;
-        let soon = RECENT.min(Duration::from_picos(self.smoothed_rtt.picos() / 2));
+        let half = Duration::from_picos(self.smoothed_rtt.picos() / 2);
+        let soon = match self.deferral {
+            Deferral::Soon => RECENT.min(half),
+            Deferral::HalfRound => half,
+        };
         let next_ack = self.first_sent + self.smoothed_rtt;
         recent && small && next_ack <= self.now + soon
     }
@@ -109,10 +123,14 @@ mod tests {
             last_sent: at(99),
             first_sent: at(61),
             smoothed_rtt: ms(40),
+            deferral: Deferral::Soon,
         };
         assert!(chance.defers(), "the next comes in 1 ms");
         assert!(!Chance { first_sent: at(62), ..chance }.defers(), "in 2 ms");
         assert!(!Chance { last_sent: at(98), ..chance }.defers(), "the last burst is long ago");
         assert!(!Chance { room: 34, ..chance }.defers(), "a third of the window");
+        let before = Chance { first_sent: at(80), deferral: Deferral::HalfRound, ..chance };
+        assert!(before.defers(), "half a round trip, before Linux 6.18");
+        assert!(!Chance { first_sent: at(81), ..before }.defers(), "21 ms of 40");
     }
 }

@@ -21,7 +21,7 @@ mod rate_sampler;
 mod release;
 
 pub(crate) use autosize::Chance;
-pub use autosize::Quantum;
+pub use autosize::{Deferral, Quantum};
 pub use counters::Counters;
 pub use delivered::{Delivered, Proof};
 pub use limits::{Limited, SendLimit};

@@ -40,8 +40,9 @@ impl<R: Recovery> Sender<R> {
             return false;
         };
         let (last_sent, smoothed_rtt) = (self.last_sent, rtt.smoothed);
+        let deferral = self.habits.deferral;
         !self.recovery.repairing()
-            && Chance { now, room, window, last_sent, first_sent, smoothed_rtt }.defers()
+            && Chance { now, room, window, last_sent, first_sent, smoothed_rtt, deferral }.defers()
     }
 
     /// Schedules the burst after one of `packets` that left at `now`.

@@ -1,7 +1,7 @@
 //! The habits that have names.
 
 use super::{AckPolicy, Detection, Habits, Metering};
-use crate::congestion::Quantum;
+use crate::congestion::{Deferral, Quantum};
 use crate::{Least, Timeouts};
 use narrows_control::Restart;
 use narrows_units::Duration;
@@ -30,6 +30,7 @@ impl Habits {
         probes: false,
         frto: false,
         quantum: Quantum::Packets(1),
+        deferral: Deferral::Soon,
         handshake: false,
         validates_window: false,
         restart: Restart::Initial,
@@ -37,6 +38,8 @@ impl Habits {
             every: 1,
             delay: Duration::ZERO,
             quick: 0,
+            heeds_push: false,
+            heeds_stamps: false,
             merges_for: Duration::ZERO,
             reports_duplicates: false,
             compresses: false,
@@ -97,6 +100,7 @@ impl Habits {
         probes: true,
         frto: true,
         quantum: Quantum::Auto,
+        deferral: Deferral::Soon,
         handshake: true,
         validates_window: true,
         restart: Restart::Halving,
@@ -104,12 +108,27 @@ impl Habits {
             every: 2,
             delay: Duration::from_millis(40),
             quick: 16,
+            heeds_push: true,
+            heeds_stamps: false,
             merges_for: Duration::ZERO,
             reports_duplicates: true,
             compresses: true,
         },
         paces_acks: false,
     };
+
+    /// Linux's of versions 5 and 6 before 6.6: what ends a burst waits for its acknowledgement as
+    /// other packets do, and a burst that is too small waits for half a round trip.
+    pub const LINUX_5: Self = Self {
+        deferral: Deferral::HalfRound,
+        acks: AckPolicy { heeds_push: false, ..Self::LINUX.acks },
+        ..Self::LINUX
+    };
+
+    /// Those of L4STeam's Linux 5.15.72: the same, with receivers of accurate ECN that acknowledge
+    /// whatever brings a later time stamp.
+    pub const L4STEAM: Self =
+        Self { acks: AckPolicy { heeds_stamps: true, ..Self::LINUX_5.acks }, ..Self::LINUX_5 };
 
     /// Linux 2.4's, of 2004 (net/ipv4 of 2.4.22 and 2.4.27, which agree): no segmentation offload,
     /// a clock of 10 ms, a window that grows by acknowledgements, rate halving, no tail loss probe

@@ -25,7 +25,7 @@ mod undo;
 mod usage;
 mod waiting;
 
-use crate::congestion::Quantum;
+use crate::congestion::{Deferral, Quantum};
 pub(crate) use cumulative::Cumulative;
 pub use receiver::{AckPolicy, Receiver};
 pub use scoreboard::{Arrival, LostPacket, Scoreboard};
@@ -140,6 +140,8 @@ pub struct Habits {
     pub frto: bool,
     /// Packets that leave together, unless the flow says otherwise.
     pub quantum: Quantum,
+    /// When a burst that is too small waits.
+    pub deferral: Deferral,
     /// If true, a connection begins with a handshake, which gives the first RTT sample.
     pub handshake: bool,
     /// If true, only a window that is used grows, and one that is not used shrinks (RFC 7661).

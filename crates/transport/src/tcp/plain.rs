@@ -55,6 +55,7 @@ impl<R: Recovery> Sender<R> {
             limited_transmit: _,
             metering: _,
             restart: _,
+            deferral: _,
             // Means nothing where losses are counted, or is over.
             frto: _,
             handshake: _,

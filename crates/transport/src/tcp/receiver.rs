@@ -17,9 +17,17 @@ pub struct AckPolicy {
     /// acknowledgements are aggregated by time.
     pub delay: Duration,
     /// Acknowledgements at the start of a connection, and after a packet that had arrived before,
-    /// that are sent at once, and also while the receive window grows, for marks and their answers,
-    /// and for what ends a burst or the data, as Linux does; 0 for none.
+    /// that are sent at once, and also while the receive window grows, and for marks and their
+    /// answers, as Linux does; 0 for none.
     pub quick: u32,
+    /// Whether what ends a burst or the data is acknowledged at once, as Linux does since 6.6
+    /// ("tcp: fix delayed ACKs for MSS boundary condition", 4720852ed9af); with `quick` only.
+    pub heeds_push: bool,
+    /// Whether accurate ECN acknowledges at once a packet whose time stamp, in milliseconds, is
+    /// later than the last, as L4STeam's does (`__tcp_accecn_process` in L4STeam/linux 01266553,
+    /// whose `received_ce_pending` is 15 from the first packet on: `max` for `min` in
+    /// `tcp_ecn_received_counters`).
+    pub heeds_stamps: bool,
     /// Packets that arrive within this time of the first, up to 64 kB, are taken as one, which is
     /// acknowledged as soon as it holds `every` packets (generic receive offload); 0 without it.
     pub merges_for: Duration,
@@ -46,6 +54,11 @@ const DUPLICATES: u32 = 3;
 
 /// The most bytes that are taken as one (GRO_LEGACY_MAX_SIZE in Linux's include/linux/netdevice.h).
 const MOST_MERGED: u32 = 65_536;
+
+/// The clock of time stamps.
+fn millis(stamp: Time) -> u64 {
+    stamp.since(Time::ZERO).picos() / 1_000_000_000
+}
 
 /// A TCP receiver.
 #[derive(Clone, Debug)]
@@ -127,7 +140,8 @@ impl Accurate {
 impl AckPolicy {
     /// Whether each packet is acknowledged by itself, at once, and nothing is put together.
     fn is_plain(&self) -> bool {
-        let Self { every, quick, merges_for, compresses, delay: _, reports_duplicates: _ } = *self;
+        // Without `quick` nothing is pushed.
+        let Self { every, quick, merges_for, compresses, heeds_stamps: _, .. } = *self;
         every == 1 && quick == 0 && merges_for == Duration::ZERO && !compresses
     }
 }
@@ -226,7 +240,9 @@ impl Receiver {
         let before = self.before_a_new_block(now, data.number);
         let had_gap = self.reassembly.has_gap();
         let in_order = data.number == self.reassembly.next();
+        let mut is_later = false;
         if data.number <= self.last_ack {
+            is_later = self.policy.heeds_stamps && millis(data.stamp) > millis(self.recent_stamp);
             self.recent_stamp = data.stamp;
         }
         let repeats = !self.reassembly.arrive(data.number);
@@ -264,6 +280,9 @@ impl Receiver {
         let pushes = matches!(data.header, Header::Data(DataHeader { pushes: true, .. }));
         if self.policy.merges_for > Duration::ZERO && self.merges(now, data.bytes) && !pushes {
             return None;
+        }
+        if is_later && self.accurate.is_on {
+            return Some(self.acknowledge(now));
         }
         self.acknowledge_or_wait(now, pushes)
     }
@@ -414,7 +433,7 @@ impl Receiver {
     /// Acknowledges if enough packets wait for it, or if nothing may follow, as Linux does once the
     /// application has read (`__tcp_cleanup_rbuf`); otherwise later.
     fn acknowledge_or_wait(&mut self, now: Time, pushes: bool) -> Option<Segment> {
-        let is_read = pushes && self.policy.quick > 0;
+        let is_read = pushes && self.policy.heeds_push && self.policy.quick > 0;
         let is_due = self.waiting >= self.policy.every || self.accurate.is_due || is_read;
         if is_due || self.quick > 0 {
             return Some(self.acknowledge(now));
@@ -516,12 +535,15 @@ mod tests {
     }
 
     /// `__tcp_cleanup_rbuf`: once the application has read, what ends a burst is acknowledged, if
-    /// the acknowledgements are Linux's.
+    /// the acknowledgements are Linux's, and since its version 6.6.
     #[test]
     fn what_ends_a_burst_is_acknowledged_at_once() {
-        for (quick, at_once) in [(1, true), (0, false)] {
-            let policy = AckPolicy { quick, ..Habits::LINUX.acks };
+        let [now, before] = [Habits::LINUX.acks, Habits::LINUX_5.acks];
+        for (policy, at_once) in
+            [(now, true), (AckPolicy { quick: 0, ..now }, false), (before, false)]
+        {
             let mut receiver = Receiver::new(policy, 52, u64::MAX);
+            receiver.quick = receiver.quick.min(1);
             for number in 0..20 {
                 receiver.on_data(at(1), &data(number, at(1)));
             }
@@ -530,6 +552,27 @@ mod tests {
             let last = Header::Data(DataHeader { pushes: true, ..DataHeader::default() });
             let answer = receiver.on_data(at(3), &Segment::data(22, at(3), 1000, last));
             assert_eq!(answer.is_some(), at_once);
+        }
+    }
+
+    /// L4STeam's `__tcp_accecn_process`: of packets of ECT(1) each that brings a later millisecond,
+    /// and otherwise every second one.
+    #[test]
+    fn a_later_stamp_is_acknowledged_at_once_by_l4steams_kernel() {
+        let scalable = DataHeader { ecn: Ecn::Scalable, ..DataHeader::default() };
+        for (policy, header, acked) in [
+            (Habits::L4STEAM.acks, scalable, 10),
+            (Habits::L4STEAM.acks, DataHeader::default(), 5),
+            (Habits::LINUX_5.acks, scalable, 5),
+        ] {
+            let mut receiver = Receiver::new(AckPolicy { quick: 0, ..policy }, 52, u64::MAX);
+            let mut hear = |n: u64, millis: u64| {
+                let data = Segment::data(n, at(millis), 1000, Header::Data(header));
+                receiver.on_data(at(millis), &data).is_some()
+            };
+            assert_eq!((0..10).filter(|n| hear(*n, 5 + n)).count(), acked);
+            let of_one = (10..20).filter(|n| hear(*n, 20)).count();
+            assert!((5..=6).contains(&of_one), "{of_one} of ten packets of one millisecond");
         }
     }
 

@@ -110,14 +110,25 @@ pub fn habits() -> impl Strategy<Value = Habits> {
 
 fn acks() -> impl Strategy<Value = AckPolicy> {
     let merges = prop_oneof![Just(Duration::ZERO), millis(1..=5)];
-    (1u32..=8, millis(0..=100), 0u64..20, merges, any::<bool>(), any::<bool>()).prop_map(
-        |(every, delay, quick, merges_for, reports_duplicates, compresses)| AckPolicy {
+    let flags = any::<[bool; 4]>();
+    (1u32..=8, millis(0..=100), 0u64..20, merges, flags).prop_map(
+        |(
             every,
             delay,
-            quick: quick as u32,
+            quick,
             merges_for,
-            reports_duplicates,
-            compresses,
+            [reports_duplicates, compresses, heeds_push, heeds_stamps],
+        )| {
+            AckPolicy {
+                every,
+                delay,
+                quick: quick as u32,
+                heeds_push,
+                heeds_stamps,
+                merges_for,
+                reports_duplicates,
+                compresses,
+            }
         },
     )
 }

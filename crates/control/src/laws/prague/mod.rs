@@ -501,7 +501,9 @@ impl Controller for Prague {
         };
         let catches_up = window < self.cwnd.ssthresh / 2.0;
         let gain = self.overhead * packets / window * if catches_up { 2.0 } else { 1.0 };
-        Pacing::Window { gain, gaps: Gaps::Even }
+        // Linux's sockets catch up with what left late (`tcp_update_skb_after_send`).
+        let gaps = if self.whole.is_some() { Gaps::Fq } else { Gaps::Even };
+        Pacing::Window { gain, gaps }
     }
 
     fn probe(&self, show: &mut dyn FnMut(&'static str, f64)) {
