@@ -121,6 +121,7 @@ def test_rules_say_where_they_do_not_hold() -> None:
     assert "more than a BDP" in doubts(40, 1e8, 9)["M[X]/D/1/B"]
     assert doubts(500, 1e10, 1)["M/D/1/B"] == "windows that move need more"
     assert not doubts(1, 1e9, 45)["BDP(1/β − 1)"]
+    assert "bursts of 45" in doubts(1, 2e7, 45)["BDP(1/β − 1)"]
     assert doubts(1, 1e9, 45)["BDP/4"] == "it is of BBRv1"
     bbr = buffers.Link(1e9 / 12e3, np.array([0.04]), 0.5, 1, 0.98, "bbr1", 1.0)
     told_of_bbr = {name: (packets, doubt) for name, _, packets, doubt in buffers.rules(bbr)}
@@ -140,7 +141,7 @@ def test_rules_say_where_they_do_not_hold() -> None:
     told = {name: doubt for name, _, _, doubt in buffers.rules(even)}
     assert told["nD/D/1"] == "RTTs, and so rates, differ"
     told = {name: doubt for name, _, _, doubt in buffers.rules(replace(even, queue="red"))}
-    assert set(told.values()) == {"it is of drop-tail queues"}
+    assert set(told.values()) == {"it holds for drop-tail queues only"}
     single = buffers.Link(1e9 / 12e3, np.array([0.02]), 0.5, 1, 0.98, "reno")
     told = {name: doubt for name, _, _, doubt in buffers.rules(single)}
     assert told["M/D/1/B"] == "packets of 1 flows do not come at random"
@@ -454,11 +455,11 @@ def test_a_chip_is_enough_or_short_and_small_windows_time_out(narrows: Run, tmp_
     told, rows = last(*few, "--chip", "trident2+")
     assert told["notes"] == ["a congested port of trident2+ may hold 5333 packets: enough"]
     shares = {row["rule"]: row["packets"] for row in rows if "trident" in row.get("rule", "")}
-    assert list(shares.values()) == pytest.approx([16e6 / 2 / 1500, 16e6 / 5 / 1500])
+    assert list(shares.values()) == [5333, 2133]
     told, rows = last(*few, "--chip", "trident2+:alpha=8")
     assert "may hold 9481 packets" in told["notes"][0]
     shares = {row["rule"]: row["packets"] for row in rows if "trident" in row.get("rule", "")}
-    assert list(shares.values()) == pytest.approx([16e6 * 8 / 9 / 1500, 16e6 * 8 / 33 / 1500])
+    assert list(shares.values()) == [9481, 2585]
     # 12 kB, of which a port has half: 4 packets.
     told, _ = last(*few, "--chip", "12kB")
     assert "may hold 4 packets: short by a factor of " in told["notes"][0]
@@ -532,7 +533,7 @@ def test_the_safe_end_is_one_whose_fresh_mean_meets_the_target() -> None:
         (["--cc", "cubic,reno"], "which --given takes"),
         (["--queue", "foo"], '--queue: unknown queue "foo"'),
         (["--duration", "1ms"], "--duration: 1ms is less than 20"),
-        (["--given", "1ms", "--target", "delay_p99 <= 1ms"], "--target: no more flows"),
+        (["--given", "1ms", "--target", "delay_p99 <= 1ms"], "--target: more flows do not bring"),
     ],
 )
 def test_what_is_wrong_is_named_by_its_option(narrows: Run, words: list[str], said: str) -> None:

@@ -38,15 +38,16 @@ def test_a_cell_becomes_the_scenario_that_its_file_names() -> None:
 def test_queues_and_laws_are_those_that_a_cell_names() -> None:
     made = scenario(Bench(), next(_with("nyu-l4s", "dualpi2", "cubic"))).to_toml()
     assert 'queue = "dualpi2:step=1ms:range=0s:min_qlen_step=2:target=5ms"' in made, made
-    # By their years: pairs of packets, and what was before.
-    assert "prague:halves_once=false:alpha=1" in made and ":least_burst=2" in made, made
+    # By their years: L4STeam's 5.15, and what was before.
+    assert "prague:halves_once=false:alpha=1:rtt_transition=4" in made, made
+    assert 'tcp = "l4steam"' in made and "least_window" not in made, made
     made = scenario(Bench(), next(_with("nyu-l4s", "fq-threshold", "bbr2"))).to_toml()
     assert 'queue = "fq:flow_limit=' in made and ":ce_threshold=5ms" in made, made
     assert 'cc = "bbr2' in made, made
     made = scenario(Bench(), next(_with("heist", "dualpi2", "cubic"))).to_toml()
     # Its target is not said, and so the usual.
     assert 'queue = "dualpi2:step=1ms:range=0s:min_qlen_step=2"' in made, made
-    assert "least_burst" not in made, made
+    assert 'tcp = "linux5"' in made and "least_window=2" in made, made
     assert "rtt_control=none" in made and 'max_window = "2172p"' in made, made
 
 

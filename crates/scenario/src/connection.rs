@@ -175,6 +175,7 @@ fn own_habits(
     let mut habits = habits(tcp);
     if let Some(timestamps) = given.take(|flow| &mut flow.timestamps) {
         habits.timestamps = timestamps;
+        habits.acks.heeds_stamps &= timestamps;
     }
     take_timeouts(given, &mut habits.timeouts)?;
     if !spec.over_etcp() {

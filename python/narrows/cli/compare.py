@@ -129,8 +129,8 @@ def compare(
     tcp: Annotated[
         str,
         typer.Option(
-            help="The TCP implementation that flows imitate: linux, linux5, linux24, ns2, "
-            "ns2-2005 or ns2-2000."
+            help="The TCP implementation that flows imitate: linux, linux5, l4steam, "
+            "linux24, ns2, ns2-2005 or ns2-2000."
         ),
     ] = "linux",
     max_ssthresh: Annotated[

@@ -23,6 +23,8 @@ ETCP = 20
 FEW, SMALL = 30, 10.0
 # RTTs within a tenth of their mean are alike; and BBR beside is a few up to a tenth of the flows.
 NARROW, FEW_BBR = 0.1, 0.1
+# With fewer bursts than this in a buffer the law does not matter (Spang and others, figure 3).
+BURSTS = 4
 # What rules of log W take for a window.
 LEAST_WINDOW = 4.0
 # Laws that lose p0 of their packets whatever the window.
@@ -274,7 +276,7 @@ def log_window(window: float, target: float) -> float:
     Returns
     -------
     float
-        Packets; 0 where so small windows take more loss than any buffer has.
+        Packets; 0 if windows are so small that even a buffer of none loses less than they take.
 
     Raises
     ------
@@ -306,7 +308,7 @@ def log_window_paced(window: float, target: float) -> float:
     Returns
     -------
     float
-        Packets; 0 where so small windows take more loss than any buffer has.
+        Packets; 0 if windows are so small that even a buffer of none loses less than they take.
 
     Raises
     ------
@@ -447,7 +449,7 @@ class Rule:
         """Return what it says of a link, and why it does not hold there."""
         packets = float(self.packets(link))
         if link.queue != "drop-tail":
-            return packets, "it is of drop-tail queues"
+            return packets, "it holds for drop-tail queues only"
         return packets, self.doubt(link) or (_closed(link, packets) if self.is_open else "")
 
 
@@ -502,13 +504,15 @@ def _few_that_halve(link: Link) -> str:
         return "BBR keeps no share of its window"
     if link.window < SMALL:
         return _too_small(link)
+    if float(full_queue(link.bdp, link.beta)) < BURSTS * link.burst:
+        return f"bursts of {link.burst} packets decide"
     return _in_step(link) or _of_shares(link)
 
 
 def _one_bbr(link: Link) -> str:
     if link.law != "bbr1":
         return "it is of BBRv1"
-    return f"it is of one flow, not of {link.flows}" if link.flows > 1 else ""
+    return "it holds for one flow only" if link.flows > 1 else ""
 
 
 def _at_random(link: Link) -> str:

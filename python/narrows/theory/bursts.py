@@ -113,7 +113,8 @@ def decay(load: float, burst: int = 1) -> float:
     def excess(u: float) -> float:
         # (e^u − 1 − u)/u by its series where that would cancel.
         series = u / 2 * (1 + u / 3 * (1 + u / 4 * (1 + u / 5)))
-        return float((series if u < SMALL else np.expm1(u) / u - 1) - spare)
+        with np.errstate(over="ignore"):
+            return float((series if u < SMALL else np.expm1(u) / u - 1) - spare)
 
     high = min(spare, 1.0)
     while excess(high) < 0:

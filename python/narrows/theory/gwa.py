@@ -38,8 +38,9 @@ def fluid(
     gain
         k in 1/s, above 0; 1/d if None.
     step
-        Step of the integration, in seconds, above 0 and at most the round trip, of which it is made
-        a whole part; `forward` is rounded to steps, and what is seen is a step old at least.
+        Step of the integration, in seconds, above 0 and at most the round trip. It is shortened so
+        that a round trip is a whole number of steps; `forward` is rounded to steps, and what the
+        source sees of the queue is at least a step old.
 
     Returns
     -------

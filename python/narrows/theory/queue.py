@@ -14,8 +14,8 @@ from scipy.special import gammaln, xlogy
 from narrows.theory.domain import above, whole, within
 from narrows.types import Floats
 
-# Below this 1 less what is carried has lost half of its digits.
-CANCELS = 1e-6
+# Below this 1 less what is carried has lost more than half of its digits.
+CANCELS = 1e-9
 
 
 def mm1b_loss(load: ArrayLike, buffer: int) -> NDArray[np.float64]:

@@ -337,7 +337,7 @@ def scalable(p: ArrayLike, a: float = 0.01, b: float = 0.125) -> Floats:
 def compound(p: ArrayLike, alpha: float = 0.125, beta: float = 0.5, k: float = 0.75) -> Floats:
     """Return Compound TCP's mean window where no packet waits, for equally spaced losses.
 
-    From (1 − β)W to W it grows by αw^k packets a round trip, in which it sends
+    From (1 − β)W to W it grows by αw^k packets a round trip, and between two losses it sends
     (1 − (1 − β)^(2−k))W^(2−k)/(α(2 − k)) = 1/p packets. At small windows Reno's part adds more:
     return its window if that is larger.
 

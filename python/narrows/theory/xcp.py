@@ -89,8 +89,8 @@ def fluid(
     delay
         d, the round-trip time, in seconds, above 0.
     step
-        Step of the integration, in seconds, above 0 and at most the delay, of which it is made a
-        whole part.
+        Step of the integration, in seconds, above 0 and at most the delay. It is shortened so that
+        the delay is a whole number of steps.
 
     Returns
     -------

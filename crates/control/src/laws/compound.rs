@@ -3,20 +3,23 @@
 //!
 //! | source | equation | here |
 //! |---|---|---|
-//! | draft, "Compound TCP Congestion Control" | W = cwnd + dwnd; cwnd ← cwnd + 1/W for each packet acknowledged | [`Compound::increase`] |
-//! | the same | diff = W(1 − baseRTT/RTT) packets of its own in queues, once per round trip | [`Compound::queued`] |
-//! | the same | dwnd ← dwnd + (αW^k − 1)⁺ if diff < γ, (dwnd − ζ·diff)⁺ if not | [`Compound::end_round`] |
-//! | the same | W ← (1 − β)W, dwnd ← ((1 − β)W − cwnd/2)⁺ once per recovery epoch | [`Compound::decrease`] |
-//! | "Gamma auto-tuning" | γ ← (1 − λ)γ + λ·¾·cwnd(1 − baseRTT/RTT) at a loss, within its bounds | [`Compound::tune`] |
+//! | paper | W = cwnd + dwnd; cwnd ← cwnd + 1/W for each packet acknowledged | [`Compound::increase`] |
+//! | paper | diff = W(1 − baseRTT/RTT) packets of its own in queues, once per round trip | [`Compound::queued`] |
+//! | paper | dwnd ← dwnd + (αW^k − 1)⁺ if diff < γ, (dwnd − ζ·diff)⁺ if not | [`Compound::end_round`] |
+//! | draft | dwnd grows from 38 packets on | [`Compound::end_round`] |
+//! | module | W ← (1 − β)W, and dwnd by the same share, once per recovery epoch | [`Compound::decrease`] |
+//! | draft, "Gamma auto-tuning" | γ ← (1 − λ)γ + λ·¾·cwnd(1 − baseRTT/RTT) at a loss, within its bounds | [`Compound::tune`] |
 //!
-//! The texts could not be opened whole here; what they say is as L. Andrew's Linux module has it
-//! (tcp_compound.c of 2008, after A. P. Castellani and S. Hemminger), whose constants these are.
-//! Departures: at a loss dwnd is the draft's, where the module leaves it as it is; in slow start it
-//! is 0. The module's: the RTT of a round is its smallest sample, and a round of fewer than three
-//! says nothing.
+//! The texts could not be opened whole here. What they say is as L. Andrew's module for Linux has
+//! it (tcp_compound.c, release 1.3 of April 2008, after A. P. Castellani and S. Hemminger), whose
+//! constants these are; W^k is the paper's, where the draft's first versions have dwnd^k. The
+//! module's, too: the RTT of a round is its smallest sample, a round of fewer than three says
+//! nothing, and in slow start dwnd is 0. Departures: dwnd grows at once, not over the next round,
+//! diff is of the window at the end of a round, and a round that a recovery ends counts.
 
 use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
 use crate::{Ack, Idle, Rounds, WindowLaw};
+use libm::pow;
 use narrows_settings::{SettingError, Settings, settings};
 use narrows_units::Time;
 
@@ -45,15 +48,17 @@ settings! {
         /// Share of the window given up at a loss (ratio).
         beta: f64 = 0.5, above(0.0).below(1.0);
         /// The power k of the window by which dwnd grows.
-        k: f64 = 0.75, at_least(0.0).below(1.0);
+        k: f64 = 0.75, above(0.0).below(1.0);
+        /// The window in packets below which dwnd does not grow.
+        low_window: f64 = 38.0, at_least(0.0);
         /// ζ: how many packets dwnd gives up for each of its own that waits in queues.
         zeta: f64 = 1.0, at_least(0.0);
-        /// Own packets in queues from which on dwnd gives way, and the most of what is tuned.
+        /// γ at first, and at most: with so many own packets in queues dwnd gives way.
         gamma: f64 = 30.0, above(0.0);
-        /// The least γ that tuning comes to.
+        /// γ at least, however it is tuned.
         gamma_low: f64 = 5.0, above(0.0);
         /// Weight of a new sample in the tuning of γ (ratio); 0 leaves it as it is.
-        lambda: f64 = 0.5, at_least(0.0).at_most(1.0);
+        lambda: f64 = 0.25, at_least(0.0).at_most(1.0);
     }
 }
 
@@ -116,12 +121,12 @@ impl Compound {
     fn end_round(&mut self, window: f64, rtt: f64) {
         self.reno_queued = Some(self.queued(window - self.dwnd, rtt));
         let diff = self.queued(window, rtt);
-        let Params { alpha, k, zeta, .. } = self.params;
-        self.dwnd = if diff < self.gamma {
-            self.dwnd + (alpha * window.powf(k) - 1.0).max(0.0)
-        } else {
-            (self.dwnd - zeta * diff).max(0.0)
-        };
+        let Params { alpha, k, low_window, zeta, .. } = self.params;
+        if diff >= self.gamma {
+            self.dwnd = (self.dwnd - zeta * diff).max(0.0);
+        } else if window >= low_window {
+            self.dwnd += (alpha * pow(window, k) - 1.0).max(0.0);
+        }
     }
 
     /// γ moves towards what waits of Reno's part, so that a queue too short for γ is noticed, too.
@@ -157,7 +162,7 @@ impl WindowLaw for Compound {
     /// W ← W + n/W for n packets acknowledged, and by what dwnd has moved in a round.
     fn increase(&mut self, window: f64, ack: &Ack) -> f64 {
         if self.dwnd > window {
-            // Somebody else has set the window below it (the module).
+            // Somebody else has set the window below it.
             self.dwnd = 0.0;
         }
         let before = self.dwnd;
@@ -167,13 +172,13 @@ impl WindowLaw for Compound {
         window + ack.packets * (1.0 / window).min(1.0) + self.dwnd - before
     }
 
-    /// W ← (1 − β)W, of which cwnd keeps half of what it had.
+    /// W ← (1 − β)W, both parts by the same share.
     fn decrease(&mut self, window: f64, _now: Time) -> f64 {
         self.tune();
-        let (left, cwnd) = ((1.0 - self.params.beta) * window, (window - self.dwnd).max(0.0));
-        self.dwnd = (left - cwnd / 2.0).max(0.0);
+        let kept = 1.0 - self.params.beta;
+        self.dwnd = kept * self.dwnd.min(window);
         (self.round, self.ended) = ((f64::INFINITY, 0), None);
-        left
+        kept * window
     }
 
     /// Slow start is Reno's.
@@ -210,22 +215,24 @@ mod tests {
         let mut law = with(600.0);
         law.end_round(1000.0, 0.125);
         assert!((law.dwnd - 400.0).abs() < 1e-9, "{}", law.dwnd);
-        // Windows below 16 packets are Reno's.
+        // 38^(3/4)/8 − 1 = 0.9131 packets; smaller windows are Reno's.
         let mut law = with(0.0);
-        law.end_round(16.0, 0.1);
+        law.end_round(37.9, 0.1);
         assert_eq!(law.dwnd, 0.0);
+        law.end_round(38.0, 0.1);
+        assert!((law.dwnd - 0.913_15).abs() < 1e-4, "{}", law.dwnd);
     }
 
     #[test]
     fn a_loss_halves_both_parts_and_tunes_gamma() {
         let mut law = with(600.0);
-        // Of Reno's 400 packets a tenth waits: γ = 30/2 + ½·¾·40 = 30, at most; then of 200, with
-        // 102 ms, 3.92: 30/2 + ½·¾·3.92 = 16.47.
+        // Of Reno's 400 packets a tenth waits: γ = ¾·30 + ¼·¾·40 = 30, at most; then of 200, with
+        // 102 ms, 3.92: ¾·30 + ¼·¾·3.92 = 23.235.
         law.reno_queued = Some(40.0);
         assert_eq!((law.decrease(1000.0, Time::ZERO), law.dwnd, law.gamma), (500.0, 300.0, 30.0));
         law.end_round(500.0, 0.102);
         law.decrease(500.0, Time::ZERO);
-        assert!((law.gamma - 16.470_588).abs() < 1e-6, "{}", law.gamma);
+        assert!((law.gamma - 23.235_294).abs() < 1e-6, "{}", law.gamma);
         // Nothing new is known at the next.
         let gamma = law.gamma;
         law.decrease(250.0, Time::ZERO);

@@ -101,6 +101,8 @@ impl<L: WindowLaw> OncePerEpoch<L> {
             }
         }
         self.cwnd.window = self.law.increase(self.cwnd.window, ack);
+        // What a law gives up for a delay is not slow start's to give back.
+        self.cwnd.ssthresh = self.cwnd.ssthresh.min(self.cwnd.window);
     }
 }
 

@@ -35,7 +35,14 @@ from narrows.terminal import console, put, say
 from narrows.theory.buffers import Link, linux_burst, rules
 
 # The share of a window that laws keep after a loss, for rules; 1/2 for others.
-KEPT_SHARE = {"cubic": 0.7, "reno": 0.5, "scalable": 0.875, "bic": 0.8, "ltcp": 0.85}
+KEPT_SHARE = {
+    "cubic": 0.7,
+    "reno": 0.5,
+    "compound": 0.5,
+    "scalable": 0.875,
+    "bic": 0.8,
+    "ltcp": 0.85,
+}
 LONG = 60.0
 LEAST_TRIPS = 20
 # Which option fills which field of the scenario.
@@ -208,6 +215,8 @@ class Ask:
         if law in OWN_TRANSPORT or pacing in ("even", "exponential", "uniform"):
             # E-TCP's gaps are exponential.
             usual, pacing = 1, "even" if pacing == "even" else "random"
+        if groups[0]["cc"].endswith("+quic"):
+            usual = 1
         burst = self.load.packets or usual
         rtts = np.linspace(low, high, flows)
         bbr = sum(it["count"] for it in groups if base_of(it["cc"]).startswith("bbr")) / flows
@@ -283,7 +292,10 @@ def _shares(chip: Chip | None) -> list[Told]:
         count: "one congested port" if count == 1 else f"each of {count}" for count in CONGESTED
     }
     source = f"dynamic thresholds, α = {chip.alpha:g}"
-    return [(f"{chip.name}, {of}", source, chip.share(count), SOLD) for count, of in ports.items()]
+    return [
+        (f"{chip.name}, {of}", source, float(math.floor(chip.share(count))), SOLD)
+        for count, of in ports.items()
+    ]
 
 
 def _looks(advisor: Advisor, answers: Sequence[Answer]) -> list[Look]:
@@ -383,7 +395,7 @@ class Found:
         if least == 0 and math.isinf(greatest):
             return f"with any buffer {what}"
         if any(it.doubt for it in self.answers):
-            what += ", as far as the doubts above let it be said"
+            what += ", but see the doubts above"
         if math.isinf(greatest):
             return f"from {math.ceil(least)} packets on {what}"
         return f"from {max(LEAST, math.ceil(least))} to {math.floor(greatest)} packets {what}"

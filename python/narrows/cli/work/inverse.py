@@ -101,9 +101,8 @@ def invert(ask: Ask, given: str, as_json: bool, output: Path | None, force: bool
     targets = targets_of(ask.target)
     if not any(it.bound.startswith(">") for it in targets):
         raise Error(
-            f'--target: no more flows are needed for "{ask.target}", which one flow is nearest to; '
-            "--given asks how many fill a link, so name what they bring nearer, like utilisation "
-            ">= 0.98"
+            f'--target: more flows do not bring "{ask.target}" nearer, and --given asks for the '
+            "least number of them; add what they do bring nearer, like utilisation >= 0.98"
         )
     with folder_of(output, force) as folder:
         try:

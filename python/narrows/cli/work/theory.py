@@ -189,7 +189,6 @@ RESPONSES: dict[str, Callable[[float, float], float]] = {
     "htcp": lambda p, rtt: float(response.htcp(p, rtt)),
     "highspeed": lambda p, _: float(response.highspeed(p)),
     "scalable": lambda p, _: float(response.scalable(p)),
-    "compound": lambda p, _: float(response.compound(p)),
     "ltcp": lambda p, _: float(response.ltcp(p)),
     "etcp": lambda p, _: _etcp(p),
 }
