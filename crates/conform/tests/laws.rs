@@ -43,7 +43,6 @@ fn our_laws_depart_where_it_is_said() {
         ("etcp-ecn+quic", "I1"),
         ("dctcp", ""),
         ("dctcp+quic", "E5 E6"),
-        ("prague", "E8"),
         ("prague+quic", "E5"),
         ("newreno", "D7 D9 R4 R6 R9 E3"),
         ("reno+reno", "D4 D5 D7 D9 R4 R6 R9 E3"),

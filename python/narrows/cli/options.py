@@ -68,7 +68,7 @@ def by_option(text: str, options: Mapping[str, str]) -> str:
 
     Examples
     --------
-    >>> by_option('flows[0].cc: unknown controller "x"', {r"flows\\[\\d+\\]\\.cc": "--cc"})
+    >>> by_option('flows[0].cc: unknown controller "x"', {r"flows\[\d+\]\.cc": "--cc"})
     '--cc: unknown controller "x"'
     """
     for field, option in options.items():

@@ -14,8 +14,9 @@ from scipy.special import gammaln, xlogy
 from narrows.theory.domain import above, whole, within
 from narrows.types import Floats
 
-# Below this 1 less what is carried has lost more than half of its digits.
-CANCELS = 1e-9
+# Below this 1 less what is carried has lost half of its digits; near a load of 1, where what would
+# replace it takes long, nearly all.
+CANCELS, CANCELS_NEAR_ONE, NEAR_ONE = 1e-6, 1e-12, 0.999
 
 
 def mm1b_loss(load: ArrayLike, buffer: int) -> NDArray[np.float64]:
@@ -310,10 +311,23 @@ class Chain:
         self._count = 0
 
     def loss(self, load: float, buffer: int) -> float:
-        """Return the loss probability of a buffer, which is asked for once."""
+        """Return the loss probability of a buffer, which is asked for once.
+
+        Parameters
+        ----------
+        load
+            ρ, above 0.
+        buffer
+            B in packets.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
         self._sum_to(buffer)
         surplus = load + self._burst * self.first / self.inside - 1.0
-        if surplus < CANCELS and load < 1.0:
+        if load < 1.0 and surplus < (CANCELS if load < NEAR_ONE else CANCELS_NEAR_ONE):
             surplus = (1.0 - load) * self._rest() / self.inside
         return float(surplus / (1.0 + surplus))
 

@@ -107,7 +107,7 @@ def fluid(
     --------
     >>> time, rate, queue = fluid(0.4, 0.226, 1.5, 5.0, 0.1)
     >>> round(float(queue.max()) / 0.1, 2), round(float(rate[-1]), 2)
-    (0.91, 1.0)
+    (0.62, 1.0)
     """
     for name, value in (("alpha", alpha), ("beta", beta), ("seconds", seconds), ("delay", delay)):
         above(name, value, 0)
