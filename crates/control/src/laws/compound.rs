@@ -159,7 +159,8 @@ impl WindowLaw for Compound {
         }
     }
 
-    /// W ← W + n/W for n packets acknowledged, and by what dwnd has moved in a round.
+    /// W ← W + n/W for n packets acknowledged, and by what dwnd has moved in a round
+    /// (`tcp_compound_cong_avoid` in the module's net/ipv4/tcp_compound.c).
     fn increase(&mut self, window: f64, ack: &Ack) -> f64 {
         if self.dwnd > window {
             // Somebody else has set the window below it.
@@ -172,7 +173,8 @@ impl WindowLaw for Compound {
         window + ack.packets * (1.0 / window).min(1.0) + self.dwnd - before
     }
 
-    /// W ← (1 − β)W, both parts by the same share.
+    /// W ← (1 − β)W, both parts by the same share (`tcp_compound_ssthresh` in the module's
+    /// net/ipv4/tcp_compound.c).
     fn decrease(&mut self, window: f64, _now: Time) -> f64 {
         self.tune();
         let kept = 1.0 - self.params.beta;

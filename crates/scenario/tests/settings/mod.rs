@@ -24,6 +24,7 @@ pub const SCENES: &[Scene] = &[
     ("10Mbps 40ms 4p queue=red:min=1:max=2", "ecn = true\ncount = 20", 8),
     ("10Mbps 20ms 40p queue=dualpi2 loss=0.2%", "", 20),
     ("10Mbps 10ms 200p queue=codel:target=20ms", "", 20),
+    ("20Mbps 20ms 200p loss=0.1%", "", 20),
 ];
 
 /// A scenario with flows of this `cc`.
