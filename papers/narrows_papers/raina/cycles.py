@@ -155,9 +155,7 @@ def _alike(table: pl.DataFrame) -> Claim:
 def _figure(series: pl.DataFrame) -> Any:
     figure, axes = panels(1, 2, width=6.0)
     for ax, pacing in zip(axes[0], PACINGS, strict=True):
-        for name in BUFFERS:
-            draw(ax, series.filter(buffer=name, pacing=pacing, rtt=100), name)
-        ax.axvline(0.25, color="k", ls=":", lw=0.8)
-        ax.set_title("paced" if pacing == "exponential" else "not paced")
-        ax.legend(fontsize="x-small")
+        runs = series.filter(pacing=pacing, rtt=100)
+        title = "paced" if pacing == "exponential" else "not paced"
+        draw(ax, title, ((name, runs.filter(buffer=name)) for name in BUFFERS))
     return figure

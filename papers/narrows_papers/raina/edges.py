@@ -145,11 +145,7 @@ def _margin(law: str, buffer: int) -> float:
 def _figure(series: pl.DataFrame) -> Any:
     figure, axes = panels(1, len(LAWS), width=4.5)
     for ax, law in zip(axes[0], LAWS, strict=True):
-        for name in BUFFERS:
-            draw(ax, series.filter(law=law, buffer=name), name)
-        ax.axvline(0.25, color="k", ls=":", lw=0.8)
-        ax.set_title(law)
-        ax.legend(fontsize="x-small")
+        draw(ax, law, ((name, series.filter(law=law, buffer=name)) for name in BUFFERS))
     return figure
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,15 @@ def spectrum(arrivals: Floats) -> tuple[Any, Any]:
     return np.fft.rfftfreq(len(apart), 1 / SAMPLES_A_TRIP), power
 
 
-def draw(ax: Any, series: pl.DataFrame, name: str) -> None:
-    """Draw the mean spectrum of a series' runs under a name, and where a loop becomes unstable."""
-    spectra = [spectrum(later(one)) for _, one in series.group_by("seed")]
-    least = min(len(power) for _, power in spectra)
-    mean = np.mean([power[:least] for _, power in spectra], axis=0)
-    smooth = np.convolve(mean, np.ones(15) / 15, mode="same")
-    ax.semilogy(spectra[0][0][:least], smooth, lw=0.9, label=name)
-    ax.set(xlabel="cycles per round trip", ylabel="power over the mean", xlim=(0, 1))
+def draw(ax: Any, title: str, named: Iterable[tuple[str, pl.DataFrame]]) -> None:
+    """Draw the mean spectrum of each series' runs, and where a loop becomes unstable."""
+    for name, series in named:
+        spectra = [spectrum(later(one)) for _, one in series.group_by("seed")]
+        least = min(len(power) for _, power in spectra)
+        mean = np.mean([power[:least] for _, power in spectra], axis=0)
+        smooth = np.convolve(mean, np.ones(15) / 15, mode="same")
+        ax.semilogy(spectra[0][0][:least], smooth, lw=0.9, label=name)
+    ax.axvline(0.25, color="k", ls=":", lw=0.8)
+    ax.set(xlabel="cycles per round trip", ylabel="power over the mean", title=title)
+    ax.set(xlim=(0, 1))
+    ax.legend(fontsize="x-small")

@@ -21,10 +21,6 @@ FRAME = 1500 / FRAME_BYTES
 # the leaf's queue. Here it reaches the other end when its turn is over, and counts in the queue
 # till then. So RTTs are a packet's turn shorter than the authors', and queues a packet longer.
 HTB = "htb rate"
-# What kernels before 6.6 do otherwise than today's: all of these testbeds' whose version is told,
-# and the others are of 2023 and before; and what L4STeam's of 5.15 do besides.
-HABITS: Literal["linux5"] = "linux5"
-HABITS_OF_L4STEAM: Literal["l4steam"] = "l4steam"
 # BBR's version 3 is `bbr` here.
 LAWS = {
     "cubic": "cubic",
@@ -140,8 +136,9 @@ def scenario(bench: Bench, cell: Cell) -> Scenario:
 
 
 def _habits(cell: Cell) -> Literal["linux5", "l4steam"]:
+    # All kernels whose version is told are before 6.6, and the others are of 2023 and before.
     is_newer = "L4STeam/linux" in cell.kernel and cell.kernel not in PRAGUE
-    return HABITS_OF_L4STEAM if is_newer else HABITS
+    return "l4steam" if is_newer else "linux5"
 
 
 def _rtt(cell: Cell, told_ms: float) -> str:

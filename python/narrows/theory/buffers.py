@@ -359,8 +359,8 @@ def mm1b_buffer(loss: float, load: float) -> int:
     p = float(above("loss", loss, 0, 1 - 1e-15))
     # (1 − ρ)ρ^B = p(1 − ρ^(B+1)), solved for ρ^B, which is p/(p + (1 − ρ)(1 − p)).
     spare = 1 - rho
-    power = np.log1p(spare * (1 - p) / p) / -np.log1p(-spare)
-    return max(1, int(np.ceil(power - 1e-9)))
+    packets = np.log1p(spare * (1 - p) / p) / -np.log1p(-spare)
+    return max(1, int(np.ceil(packets - 1e-9)))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@
 //! diff is of the window at the end of a round, and a round that a recovery ends counts.
 
 use crate::entry::{Entry, MovedBy, SlowStartKind, Start};
-use crate::{Ack, Idle, Rounds, WindowLaw};
+use crate::parts::round_rtts::RoundRtts;
+use crate::{Ack, Idle, WindowLaw};
 use libm::pow;
 use narrows_settings::{SettingError, Settings, settings};
 use narrows_units::Time;
@@ -73,8 +74,6 @@ impl Params {
     }
 }
 
-/// Samples that a round needs for its smallest RTT to be used (the module).
-const ENOUGH_SAMPLES: u32 = 3;
 /// What tuning takes of Reno's packets in queues.
 const TUNED_TO: f64 = 0.75;
 
@@ -86,11 +85,7 @@ pub struct Compound {
     dwnd: f64,
     /// γ as it is tuned, in packets.
     gamma: f64,
-    rounds: Rounds,
-    /// The smallest RTT so far, in seconds.
-    base: f64,
-    /// The smallest RTT of this round in seconds, and its number of samples.
-    round: (f64, u32),
+    rtts: RoundRtts,
     /// The smallest RTT in seconds of a round that has just ended, until the window moves.
     ended: Option<f64>,
     /// How many of Reno's packets waited in queues in the last round, until a loss uses it.
@@ -104,9 +99,7 @@ impl Compound {
             params,
             dwnd: 0.0,
             gamma: params.gamma,
-            rounds: Rounds::default(),
-            base: f64::INFINITY,
-            round: (f64::INFINITY, 0),
+            rtts: RoundRtts::new(),
             ended: None,
             reno_queued: None,
         }
@@ -114,7 +107,7 @@ impl Compound {
 
     /// How many of `packets` in flight wait in queues if a round trip takes `rtt` seconds.
     fn queued(&self, packets: f64, rtt: f64) -> f64 {
-        packets * (1.0 - self.base / rtt)
+        packets * (1.0 - self.rtts.base / rtt)
     }
 
     /// dwnd after a round trip of `rtt` seconds at `window` packets.
@@ -140,22 +133,16 @@ impl Compound {
 
     /// Nothing is known of a round, and the window is Reno's.
     fn begin_anew(&mut self) {
-        self.dwnd = 0.0;
-        (self.round, self.ended, self.reno_queued) = ((f64::INFINITY, 0), None, None);
+        self.rtts.forget_round();
+        (self.dwnd, self.ended, self.reno_queued) = (0.0, None, None);
     }
 }
 
 impl WindowLaw for Compound {
     /// baseRTT, and the smallest RTT of each round.
     fn observe(&mut self, ack: &Ack) {
-        if let Some(rtt) = ack.rtt.filter(|_| ack.rtt_is_fresh) {
-            let latest = rtt.latest.seconds();
-            self.base = self.base.min(latest);
-            self.round = (self.round.0.min(latest), self.round.1 + 1);
-        }
-        if self.rounds.ends_with(ack) {
-            let (rtt, samples) = std::mem::replace(&mut self.round, (f64::INFINITY, 0));
-            self.ended = (samples >= ENOUGH_SAMPLES).then_some(rtt);
+        if let Some(round) = self.rtts.hear(ack) {
+            self.ended = round.rtt;
         }
     }
 
@@ -179,7 +166,8 @@ impl WindowLaw for Compound {
         self.tune();
         let kept = 1.0 - self.params.beta;
         self.dwnd = kept * self.dwnd.min(window);
-        (self.round, self.ended) = ((f64::INFINITY, 0), None);
+        self.rtts.forget_round();
+        self.ended = None;
         kept * window
     }
 
@@ -205,7 +193,9 @@ mod tests {
     use super::*;
 
     fn with(dwnd: f64) -> Compound {
-        Compound { dwnd, base: 0.1, ..Compound::new(Params::default()) }
+        let mut rtts = RoundRtts::new();
+        rtts.base = 0.1;
+        Compound { dwnd, rtts, ..Compound::new(Params::default()) }
     }
 
     #[test]

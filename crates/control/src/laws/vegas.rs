@@ -16,7 +16,8 @@
 //! finer timeouts (§III) belong to the transport and are left out.
 
 use crate::entry::{Entry, MovedBy, Recipe, Start};
-use crate::{Ack, CongestionWindow, Controller, Idle, Loss, Mark, Rounds, Timeout};
+use crate::parts::round_rtts::{Round, RoundRtts};
+use crate::{Ack, CongestionWindow, Controller, Idle, Loss, Mark, Timeout};
 use narrows_settings::{SettingError, Settings, settings};
 
 /// Its line in the registry.
@@ -61,27 +62,20 @@ impl Params {
 
 /// RFC 5681 §3.1, eq. 4: the threshold is at least two packets.
 const LEAST: f64 = 2.0;
-/// Samples that a round needs for its smallest RTT to be used (Linux).
-const ENOUGH_SAMPLES: u32 = 3;
 
 /// The law's state.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     params: Params,
     cwnd: CongestionWindow,
-    rounds: Rounds,
-    /// The smallest RTT so far, in seconds.
-    base: f64,
-    /// The smallest RTT of this round in seconds, and its number of samples.
-    round: (f64, u32),
+    rtts: RoundRtts,
 }
 
 impl Vegas {
     /// The law with `params`, which have been checked; starts with `initial_window` packets.
     pub fn new(params: Params, initial_window: f64) -> Self {
         let cwnd = CongestionWindow::new(initial_window);
-        let (base, round) = (f64::INFINITY, (f64::INFINITY, 0));
-        Self { params, cwnd, rounds: Rounds::default(), base, round }
+        Self { params, cwnd, rtts: RoundRtts::new() }
     }
 
     /// Starts with a threshold of `ssthresh` packets instead.
@@ -93,7 +87,7 @@ impl Vegas {
     /// diff: the flow's own packets that wait in queues, if a round trip takes `rtt` seconds
     /// (§IV-A).
     fn queued(&self, rtt: f64) -> f64 {
-        self.cwnd.window * (rtt - self.base) / self.base
+        self.cwnd.window * (rtt - self.rtts.base) / self.rtts.base
     }
 
     /// Moves the window one packet up, one down, or not at all (§IV-A).
@@ -115,7 +109,7 @@ impl Vegas {
         }
         if diff > self.params.gamma {
             self.cwnd.window =
-                self.cwnd.window.min(self.cwnd.window * self.base / rtt + 1.0).max(LEAST);
+                self.cwnd.window.min(self.cwnd.window * self.rtts.base / rtt + 1.0).max(LEAST);
             self.cwnd.ssthresh = self.cwnd.ssthresh.min(self.cwnd.window);
         } else {
             self.slow_start(packets);
@@ -136,24 +130,15 @@ impl Vegas {
 impl Controller for Vegas {
     /// Follows §IV once per round trip; in between, only slow start moves the window.
     fn on_ack(&mut self, ack: &Ack) {
-        if let Some(rtt) = ack.rtt.filter(|_| ack.rtt_is_fresh) {
-            let latest = rtt.latest.seconds();
-            self.base = self.base.min(latest);
-            self.round = (self.round.0.min(latest), self.round.1 + 1);
-        }
-        let ends = self.rounds.ends_with(ack);
-        let (rtt, samples) = self.round;
-        if ends {
-            self.round = (f64::INFINITY, 0);
-        }
+        let ended = self.rtts.hear(ack);
         if !ack.window_limited || ack.recovering {
             return;
         }
-        match ends {
-            true if samples >= ENOUGH_SAMPLES => self.end_round(rtt, ack.packets),
+        match ended {
+            Some(Round { rtt: Some(rtt) }) => self.end_round(rtt, ack.packets),
             _ if self.cwnd.is_below_threshold() => self.slow_start(ack.packets),
-            true => self.cwnd.window += 1.0,
-            false => {}
+            Some(_) => self.cwnd.window += 1.0,
+            None => {}
         }
     }
 
@@ -181,7 +166,7 @@ impl Controller for Vegas {
     /// The samples of before the silence say nothing about the path of now (Linux).
     fn on_restart(&mut self, idle: &Idle) {
         self.cwnd.restart(idle);
-        (self.base, self.round) = (f64::INFINITY, (f64::INFINITY, 0));
+        self.rtts.forget();
     }
 
     fn on_unused(&mut self, used: f64) {
@@ -210,7 +195,9 @@ mod tests {
     use super::*;
 
     fn vegas(window: f64, ssthresh: f64) -> Vegas {
-        Vegas { base: 0.1, ..Vegas::new(Params::default(), window).with_ssthresh(ssthresh) }
+        let mut rtts = RoundRtts::new();
+        rtts.base = 0.1;
+        Vegas { rtts, ..Vegas::new(Params::default(), window).with_ssthresh(ssthresh) }
     }
 
     #[test]

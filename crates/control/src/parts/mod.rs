@@ -8,6 +8,7 @@ pub(crate) mod etcp_start;
 pub(crate) mod etcp_window;
 mod once_per_epoch;
 mod recent;
+pub(crate) mod round_rtts;
 mod rounds;
 pub mod slow_start;
 

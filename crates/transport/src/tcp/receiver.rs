@@ -140,8 +140,17 @@ impl Accurate {
 impl AckPolicy {
     /// Whether each packet is acknowledged by itself, at once, and nothing is put together.
     fn is_plain(&self) -> bool {
-        // Without `quick` nothing is pushed.
-        let Self { every, quick, merges_for, compresses, heeds_stamps: _, .. } = *self;
+        let Self {
+            every,
+            quick,
+            merges_for,
+            compresses,
+            delay: _,
+            reports_duplicates: _,
+            // Each packet is acknowledged at once anyway.
+            heeds_push: _,
+            heeds_stamps: _,
+        } = *self;
         every == 1 && quick == 0 && merges_for == Duration::ZERO && !compresses
     }
 }

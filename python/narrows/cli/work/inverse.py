@@ -124,7 +124,7 @@ def invert(ask: Ask, given: str, as_json: bool, output: Path | None, force: bool
             put(f"{told} are the fewest for the rest, and {', '.join(row.missed)} is missed")
         for row in (it for it in rows if it.timeouts > MANY_TIMEOUTS):
             told = f"{row.cc}{_sends(row.pacing, row.quantum)}: a flow"
-            put(f"{told} times out {row.timeouts:.2g} times in a run, which no application likes")
+            put(f"{told} times out {row.timeouts:.2g} times in a run")
 
 
 def _write(folder: Output, rows: Sequence[Row], quiet: bool) -> None:
@@ -142,7 +142,7 @@ def _rows(ask: Ask, given: str, targets: Sequence[Target]) -> Iterator[Row]:
     for cc in laws:
         if len(parts_of(cc)) > 1 or "*" in cc:
             raise Error(f"--cc: {cc} says how many flows there are, which --given asks for")
-    searches, wrong = [], None
+    searches, left, wrong = [], [], None
     for cc, pacing, quantum in dict.fromkeys(itertools.product(laws, pacings, quanta)):
         load = replace(ask.load, pacing=pacing, quantum=quantum)
         search = _Inverse(replace(ask, cc=cc, load=load), given, targets)
@@ -150,11 +150,13 @@ def _rows(ask: Ask, given: str, targets: Sequence[Target]) -> Iterator[Row]:
             search.check()
         except ScenarioError as error:
             wrong = error
-            say(f"left out: {cc}{_sends(pacing, quantum)}: {by_option(str(error), OPTIONS)}")
+            left.append(f"{cc}{_sends(pacing, quantum)}: {by_option(str(error), OPTIONS)}")
             continue
         searches.append(search)
     if not searches and wrong is not None:
         raise wrong
+    for told in left:
+        say(f"left out: {told}")
     for search in searches:
         yield search.row()
 
