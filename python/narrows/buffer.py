@@ -1,10 +1,10 @@
 """How much buffer: the least and the greatest that meet targets, by runs around the answer.
 
 Each target is a number of a run with a bound. In the logarithm x of the buffer, the logarithm y of
-what misses (1 − utilisation, the loss, the delay) is close to a parabola. So five buffers around
+what misses (1 − utilisation, the loss, the delay) is close to a parabola. So three buffers around
 the answer are run under the same seeds, the parabola through their means crosses the bound at the
-answer, and leaving out one seed after the other says how sure that is. Seeds are added until it is
-sure to a tenth.
+answer, and leaving out one seed after the other says how sure that is. Two buffers more, and then
+seeds, are added until it is sure to a tenth.
 
 Where a run is long, two links that are a part of the asked one, with as many flows fewer, say
 where to begin: windows and round trips are the same, so that the buffer depends on the size of the
@@ -27,7 +27,11 @@ from narrows.types import Floats
 # Buffers around the answer, by a factor from each to the next: more would bend the parabola where
 # the number is steep; and seeds: of a first look, and of the parabola.
 STEP = 1.25
-PLACES = (-2, -1, 0, 1, 2)
+NEAR: Sequence[int] = (-1, 0, 1)
+PLACES: Sequence[int] = (-2, -1, 0, 1, 2)
+# All are of one lattice, so that what was run to come near counts: steps of a first look, and ends
+# between which the answer is near enough.
+FAR, CLOSE = 6, 4
 LOOK, FIRST = [1, 2, 3], 3
 # Inside, a little more is asked for, as looking again and again costs some of it.
 INSIDE = 0.98
@@ -118,37 +122,47 @@ def answer(
         With what makes it doubtful, if something does. Runs of parts are not among its own.
     """
     before = advisor.runs
-    told = max(guess, LEAST) if is_near else _from_parts(parts, target, guess)
-    if told is None:
-        low, high = _bracket(advisor, target, guess)
+    told = None if is_near else _from_parts(parts, target, guess)
+    if is_near:
+        low, high = _bracket(advisor, target, _place(guess) + NEAR[0], NEAR[-1] - NEAR[0])
+    elif told is None:
+        low, high = _bracket(advisor, target, _place(guess), FAR)
     else:
-        # Two of the places that are asked for anyway.
-        lowest = round(math.log(told) / math.log(STEP)) + PLACES[0]
-        low, high = _bracket(advisor, target, STEP**lowest, STEP ** (PLACES[-1] - PLACES[0]))
+        low, high = _bracket(advisor, target, _place(told) - CLOSE // 2, CLOSE)
     if low is None or high is None:
         packets = 0.0 if low is None else math.inf
         return Answer(target, packets, packets, packets, advisor.runs - before, len(LOOK))
-    # Of one lattice, so that what was run counts when the middle moves.
-    middle = round(math.log(math.sqrt(low * high)) / math.log(STEP))
+    middle, places = (low + high) // 2, NEAR
     count, moves, found = FIRST, 0, None
     while advisor.runs - before < MOST_RUNS:
         seeds = list(range(1, count + 1))
-        buffers = sorted({max(LEAST, round(STEP ** (middle + place))) for place in PLACES})
+        buffers = sorted({_packets(middle + place) for place in places})
         advisor.ask(buffers, seeds)
         found = _crossing(advisor, target, buffers, seeds)
-        if found is None:
+        if found is not None:
+            root, half = found
+            away = round(root / math.log(STEP)) - middle
+            if abs(away) > 1 and root > math.log(LEAST) and moves < MOST_MOVES:
+                # Of a noisy parabola it might go to and fro for ever.
+                middle, moves = middle + min(max(away, -2), 2), moves + 1
+                continue
+            if half <= WITHIN:
+                break
+        if places is NEAR:
+            places = PLACES
+        else:
             count += max(2, count // 3)
-            continue
-        root, half = found
-        away = round(root / math.log(STEP)) - middle
-        if abs(away) > 1 and root > math.log(LEAST) and moves < MOST_MOVES:
-            # Of a noisy parabola it might go to and fro for ever.
-            middle, moves = middle + min(max(away, -2), 2), moves + 1
-            continue
-        if half <= WITHIN:
-            break
-        count += max(2, count // 3)
     return _told(advisor, target, found, count, advisor.runs - before)
+
+
+def _place(packets: float) -> int:
+    """Return the place of a buffer on the lattice."""
+    return round(math.log(max(packets, LEAST)) / math.log(STEP))
+
+
+def _packets(place: int) -> int:
+    """Return the buffer at a place of the lattice."""
+    return max(LEAST, round(STEP**place))
 
 
 def _told(
@@ -218,12 +232,12 @@ def _from_parts(parts: Sequence[Part], target: Target, guess: float) -> float | 
     """Return where parts of the link say that the answer is, in packets; None if they do not."""
     found: list[tuple[float, float]] = []
     for part in parts:
-        low, high = _bracket(part.advisor, target, guess)
+        low, high = _bracket(part.advisor, target, _place(guess), FAR)
         if low is None or high is None:
             return None
-        ends = sorted({round(low), round(high)})
+        ends = sorted({_packets(low), _packets(high)})
         crossing = _crossing(part.advisor, target, ends, LOOK) if len(ends) > 1 else None
-        guess = math.exp(crossing[0]) if crossing else math.sqrt(low * high)
+        guess = math.exp(crossing[0]) if crossing else float(_packets((low + high) // 2))
         found.append((part.factor, guess))
     if not found:
         return None
@@ -233,36 +247,37 @@ def _from_parts(parts: Sequence[Part], target: Target, guess: float) -> float | 
 
 
 def _bracket(
-    advisor: Advisor, target: Target, guess: float, factor: float = 4.0
-) -> tuple[float | None, float | None]:
-    """Return a smaller and a larger buffer between which the target begins or ceases to be met.
+    advisor: Advisor, target: Target, begin: int, step: int
+) -> tuple[int | None, int | None]:
+    """Return two places of the lattice between which the target begins or ceases to be met.
 
     The first is None if it is met, or missed, from the smallest on, the second if up to the
-    largest. Steps from the guess are by a factor.
+    largest. Steps from where it begins are of so many places; they lie `CLOSE` apart at the end.
     """
 
-    def misses(packets: float) -> bool:
-        size = round(packets)
+    def misses(place: int) -> bool:
+        size = min(_packets(place), math.floor(advisor.most))
         advisor.ask([size], LOOK)
         # What grows with the buffer is missed above; what falls, below.
         return _misses(advisor, target, size, LOOK) != target.is_growing
 
-    here = min(max(guess, LEAST), advisor.most)
-    low: float | None = None
-    high: float | None = None
+    least, most = _place(LEAST), _place(advisor.most)
+    here = min(max(begin, least), most)
+    low: int | None = None
+    high: int | None = None
     while low is None or high is None:
         if misses(here):
             low = here
-            if here >= advisor.most:
+            if here == most:
                 return low, None
-            here = min(here * factor, advisor.most)
+            here = min(here + step, most)
         else:
             high = here
-            if here <= LEAST:
+            if here == least:
                 return None, high
-            here = max(here / factor, LEAST)
-    while high / low > 2 and round(high) - round(low) > 1:
-        middle = math.sqrt(low * high)
+            here = max(here - step, least)
+    while high - low > CLOSE:
+        middle = (low + high) // 2
         low, high = (middle, high) if misses(middle) else (low, middle)
     return low, high
 

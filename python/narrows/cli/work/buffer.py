@@ -43,7 +43,9 @@ KEPT_SHARE = {
     "bic": 0.8,
     "ltcp": 0.85,
 }
-LONG = 60.0
+# Seconds in which BBR probes often, and those of many that probe at different times: two of its ten
+# seconds between two looks for the RTT.
+LONG, SHORTER, MANY_BBR = 60.0, 20.0, 32
 LEAST_TRIPS = 20
 # Which option fills which field of the scenario.
 OPTIONS = {
@@ -166,8 +168,9 @@ class Ask:
                     f"trips, in which windows do not come to rest; try {least:g}s"
                 )
             return given
-        has_bbr = any("bbr" in group["cc"] for group in groups)
-        return max(10.0, 100 * self.rtts[1], LONG if has_bbr else 0.0)
+        bbr = sum(group["count"] for group in groups if "bbr" in group["cc"])
+        probes = 0.0 if bbr == 0 else LONG if bbr < MANY_BBR else SHORTER
+        return max(10.0, 100 * self.rtts[1], probes)
 
     def scenario(self, groups: list[dict[str, Any]], packets: str = "100p") -> Scenario:
         """Return the scenario with a buffer."""
