@@ -1,10 +1,10 @@
 """How much buffer: the least and the greatest that meet targets, by runs around the answer.
 
 Each target is a number of a run with a bound. In the logarithm x of the buffer, the logarithm y of
-what misses (1 − utilisation, the loss, the delay) is close to a parabola. So three buffers around
-the answer are run under the same seeds, the parabola through their means crosses the bound at the
-answer, and leaving out one seed after the other says how sure that is. Two buffers more, and then
-seeds, are added until it is sure to a tenth.
+what misses (1 − utilisation, the loss, the delay) is close to a parabola. So five buffers around
+the answer, of long runs three at first, are run under the same seeds, the parabola through their
+means crosses the bound at the answer, and leaving out one seed after the other says how sure that
+is. Seeds are added until it is sure to a tenth.
 
 Where a run is long, two links that are a part of the asked one, with as many flows fewer, say
 where to begin: windows and round trips are the same, so that the buffer depends on the size of the
@@ -29,6 +29,8 @@ from narrows.types import Floats
 STEP = 1.25
 NEAR: Sequence[int] = (-1, 0, 1)
 PLACES: Sequence[int] = (-2, -1, 0, 1, 2)
+# Packets of a run that is so long that three buffers are tried first.
+LONG_RUN = 4e6
 # All are of one lattice, so that what was run to come near counts: steps of a first look, and ends
 # between which the answer is near enough.
 FAR, CLOSE = 6, 4
@@ -132,7 +134,7 @@ def answer(
     if low is None or high is None:
         packets = 0.0 if low is None else math.inf
         return Answer(target, packets, packets, packets, advisor.runs - before, len(LOOK))
-    middle, places = (low + high) // 2, NEAR
+    middle, places = (low + high) // 2, NEAR if advisor.packets >= LONG_RUN else PLACES
     count, moves, found = FIRST, 0, None
     while advisor.runs - before < MOST_RUNS:
         seeds = list(range(1, count + 1))
