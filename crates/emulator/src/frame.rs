@@ -123,6 +123,11 @@ impl Cargo for Frame {
         self.set_ecn(Ecn::NotCapable);
     }
 
+    /// A kernel's packets come as it cut them.
+    fn followers(&self) -> u16 {
+        0
+    }
+
     /// No script of a lab has lines that do so.
     fn advertise(&mut self, _: u32) {}
 

@@ -41,6 +41,8 @@ pub struct CheckedLink {
     pub mtu: Option<u32>,
     /// Whether it is the device of the host from which it leads.
     pub is_device: bool,
+    /// Whether bursts are queued, dropped and sent as one.
+    pub super_packets: bool,
     /// What of it varies; `None` if nothing does.
     pub(crate) varying: Option<Arc<CheckedVarying>>,
     /// Its part in a memory that it shares with others.
@@ -54,7 +56,8 @@ impl CheckedLink {
         let varying = self.varying.as_ref().map(|varying| Arc::new(varying.drawn(stream)));
         let drops =
             LinkSettings { limit, queue, mtu, is_device, ..LinkSettings::plain(rate, delay) };
-        LinkSettings { perturbation, loss, jitter, watch, varying, ..drops }
+        let super_packets = self.super_packets;
+        LinkSettings { perturbation, loss, jitter, super_packets, watch, varying, ..drops }
     }
 
     /// Its rate at `now`, without what is drawn.
@@ -160,6 +163,10 @@ impl CheckedLink {
                 "a lab's path has one port, which shares with none; leave it out",
             ));
         }
+        if self.super_packets {
+            let why = "a lab's packets are as its kernel cuts them; leave it out";
+            return Some(("super_packets", why));
+        }
         let varying = self.varying.as_ref()?;
         if varying.lowers_windows() {
             return Some(("script", "a lab leaves a kernel's windows alone; leave out window"));
@@ -194,17 +201,7 @@ pub(crate) fn check(
     let Placed { from, to, delay, base_rtt, place } = placed;
     let LinkFields { rate, buffer, options } = &fields;
     let trace = varying::trace(place, options)?;
-    let rate = match (rate, &trace) {
-        (Some(rate), None) => *rate,
-        (None, Some(trace)) => trace.mean_rate(),
-        (None, None) => {
-            return Err(ScenarioError::new(place, "missing field \"rate\"; add it"));
-        }
-        (Some(rate), Some(_)) => {
-            let message = format!("{rate} is not asked for: the trace has the rate; leave it out");
-            return Err(ScenarioError::new(format!("{place}.rate"), message));
-        }
-    };
+    let rate = rate_of(place, *rate, trace.as_ref().map(|trace| trace.mean_rate()))?;
     let packets = |buffer: Buffer| buffer.packets(rate, base_rtt, load.flows, load.packet);
     let limit = |buffer: Buffer| {
         if buffer.counts_bytes() {
@@ -225,6 +222,8 @@ pub(crate) fn check(
     let amounts = Amounts { limit: &limit, packets: &packets, queue: &of_text };
     let varying = varying::check(&placed, options, &steady, trace, load, &amounts)?;
     let part = memories::part(place, options, &queue)?;
+    let varies = varying.is_some() || part.is_some();
+    let super_packets = super_packets(place, options, &queue, varies)?;
     Ok(CheckedLink {
         name,
         from,
@@ -239,9 +238,22 @@ pub(crate) fn check(
         jitter,
         mtu,
         is_device: false,
+        super_packets,
         varying: varying.map(Arc::new),
         part,
     })
+}
+
+/// The rate of a link: its own, or that of its trace.
+fn rate_of(place: &str, own: Option<Rate>, traced: Option<Rate>) -> Result<Rate, ScenarioError> {
+    match (own, traced) {
+        (Some(rate), None) | (None, Some(rate)) => Ok(rate),
+        (None, None) => Err(ScenarioError::new(place, "missing field \"rate\"; add it")),
+        (Some(rate), Some(_)) => {
+            let message = format!("{rate} is not asked for: the trace has the rate; leave it out");
+            Err(ScenarioError::new(format!("{place}.rate"), message))
+        }
+    }
 }
 
 /// The queue that `text` describes, with room for so much.
@@ -320,6 +332,22 @@ pub(crate) fn mtu(place: &str, mtu: Option<Bytes>) -> Result<Option<u32>, Scenar
         return Err(ScenarioError::new(format!("{place}.mtu"), message));
     }
     Ok(Some(bytes.count() as u32))
+}
+
+/// Whether bursts are queued, dropped and sent as one.
+fn super_packets(
+    place: &str,
+    options: &LinkOptions,
+    queue: &Discipline,
+    varies: bool,
+) -> Result<bool, ScenarioError> {
+    let are_whole = options.super_packets == Some(true);
+    if are_whole && (varies || *queue != Discipline::DropTail) {
+        let message = "is for drop-tail queues of links that do not vary and share no memory; \
+                       leave it out";
+        return Err(ScenarioError::new(format!("{place}.super_packets"), message));
+    }
+    Ok(are_whole)
 }
 
 fn jitter(place: &str, options: &LinkOptions) -> Result<Jitter, ScenarioError> {

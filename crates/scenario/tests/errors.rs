@@ -329,6 +329,20 @@ fn an_option_that_does_not_count_is_refused() {
     assert_names(&faulty("rtt = \"9ms\"", "", ""), &["rtt: ", "a network of [[links]]"]);
 }
 
+/// Bursts are kept whole by what has no rule for single packets, and where there are some.
+#[test]
+fn super_packets_are_for_steady_drop_tail_links_that_bursts_come_to() {
+    let network = |more: &str| format!("{NETWORK}super_packets = true\n{more}");
+    assert_names(
+        &faulty("", &network("queue = \"codel\"\n"), ""),
+        &["dumbbell.super_packets", "drop-tail"],
+    );
+    let outage = "outages = [{ at = \"1s\", for = \"1s\" }]\n";
+    assert_names(&faulty("", &network(outage), ""), &["dumbbell.super_packets", "vary"]);
+    let single = faulty("", &network(""), "quantum = 1");
+    assert_names(&single, &["\"bottleneck\".super_packets", "quantum = \"auto\""]);
+}
+
 /// What asks for nothing may stand anywhere: files of before had every default written out.
 #[test]
 fn an_mtu_that_no_packet_fits_is_named() {

@@ -50,6 +50,10 @@ impl Cargo for Travelling {
         self.segment.clear();
     }
 
+    fn followers(&self) -> u16 {
+        self.segment.followers()
+    }
+
     fn advertise(&mut self, bytes: u32) {
         self.segment.advertise(bytes);
     }

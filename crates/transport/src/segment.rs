@@ -92,6 +92,8 @@ pub struct DataHeader {
     /// Nothing more may follow for now: it ends a burst, or what the application has written (PSH;
     /// RFC 9293, §3.9.1.2). Only TCP says so.
     pub pushes: bool,
+    /// Packets of the same burst that leave right behind it.
+    pub followers: u16,
     /// What the packet asks of routers.
     pub request: Request,
     /// Over QUIC, whose packets have numbers of their own, the number of the data that it carries,
@@ -179,6 +181,11 @@ impl Segment {
             | Header::QuicAccept
             | Header::Hosted { back: true, .. } => Kind::Ack,
         }
+    }
+
+    /// Packets of the same burst that left right behind it.
+    pub const fn followers(&self) -> u16 {
+        if let Header::Data(data) = self.header { data.followers } else { 0 }
     }
 
     /// True if it carries data with this `number`; over QUIC modulo 2³².

@@ -62,8 +62,8 @@ class Cell:
         The file that it is of.
     citation, file
         Whose it is, and their file.
-    kernel, sockets
-        The senders' kernel; how large windows may be, as told.
+    kernel, sockets, offloads
+        The senders' kernel; how large windows may be, as told; which offloads were on, as told.
     bottleneck
         What shapes, as told.
     rate_mbps, rtt_ms
@@ -86,6 +86,7 @@ class Cell:
     file: str
     kernel: str
     sockets: str
+    offloads: str
     bottleneck: str
     rate_mbps: float
     rtt_ms: float
@@ -140,6 +141,7 @@ def _cell(given: Mapping[str, Any]) -> Cell:
         given["source"].get("file", ""),
         given["kernel"],
         given.get("sockets", ""),
+        given.get("offloads", ""),
         given["bottleneck"],
         given["rate_mbps"],
         given["rtt_ms"],

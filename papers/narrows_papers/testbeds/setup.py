@@ -1,7 +1,7 @@
 """A cell as a scenario: nothing here is chosen by what was measured.
 
-Not modelled: tbf's burst and whole bursts that a router drops (Gomez), a sender's tcp_wmem, and
-windows where nothing is said of sockets.
+Not modelled: tbf's burst (Gomez), a sender's tcp_wmem, and windows where nothing is said of
+sockets.
 """
 
 from __future__ import annotations
@@ -75,6 +75,10 @@ MISREAD = ("V0_LG, D0_LG too small", "; Prague: L4STeam/linux")
 # tcp_rmem's largest buffer, half of which is a window (tcp_adv_win_scale = 1, before Linux 6.6), in
 # packets of 1448 bytes; the usual one is 6 MB.
 BUFFERS = {"4096 1000000 200000000": 200_000_000, "64 MB": 67_108_864, "default": 6_291_456}
+# Offloads were left on: a burst is one packet for netem and tbf, up to its bucket (sch_tbf.c,
+# tbf_enqueue), for the device it passes by (veth), and for the receiver, which acknowledges it as
+# one.
+WHOLE = "not turned off"
 # Runs of three hours are shortened. Of these the first tenth is not measured: a start would weigh
 # nine times as much as it does there.
 LONGEST_S, START = 1200.0, 0.1
@@ -122,6 +126,7 @@ def scenario(bench: Bench, cell: Cell) -> Scenario:
     warmup = cell.warmup_s * length / cell.duration_s
     if length < cell.duration_s:
         warmup = max(warmup, START * length)
+    whole: dict[str, Any] = {"super_packets": True} if WHOLE in cell.offloads else {}
     return dumbbell(
         f"{cell.rate_mbps * FRAME:.6g}Mbps",
         _rtt(cell, cell.rtt_ms),
@@ -132,6 +137,7 @@ def scenario(bench: Bench, cell: Cell) -> Scenario:
         warmup=bench.seconds(warmup),
         sample="0s",
         tcp=_habits(cell),
+        **whole,
     )
 
 
@@ -201,6 +207,8 @@ def _flow(cell: Cell, group: Group) -> dict[str, Any]:
         flow["cc"] = f"{HEEDFUL_BBR2}{_echo(cell)}"
     if group.law in ("cubic", "reno") and group.ecn:
         flow["ecn"] = True
+    if WHOLE in cell.offloads:
+        flow["ack_every"] = "gro"
     for told, buffer in BUFFERS.items():
         if told in cell.sockets:
             flow["max_window"] = f"{buffer // 2 // 1448}p"

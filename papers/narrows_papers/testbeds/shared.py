@@ -33,7 +33,7 @@ SHARED = {
     "l4s": ("nyu-l4s", "", 3),
     "heist": ("heist", "", 3),
     "l4steam": ("l4steam", "", 3),
-    "gomez": ("gomez", "", 1),
+    "gomez": ("gomez", "", 3),
     "greenscreen": ("greenscreen", "", 1),
 }
 

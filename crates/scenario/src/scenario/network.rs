@@ -34,6 +34,7 @@ pub(crate) struct LinkOptions {
     pub jitter: Option<Duration>,
     pub reorder: Option<bool>,
     pub mtu: Option<Bytes>,
+    pub super_packets: Option<bool>,
     pub changes: Vec<Change>,
     pub repeat: Option<Duration>,
     pub outages: Vec<Outage>,

@@ -80,6 +80,10 @@ macro_rules! written {
                     /// The largest packet on the wire: larger ones are dropped and nobody is told;
                     /// no limit unless given.
                     mtu: Bytes,
+                    /// What leaves a sender as one burst is queued, dropped and sent as one, as in
+                    /// hosts and virtual switches with offloads; packets are, one by one, unless
+                    /// given.
+                    super_packets: bool,
                     /// What changes while it runs, in the order of time.
                     changes: Vec<Change>,
                     /// With `changes`: they begin anew after each such time.
@@ -123,6 +127,7 @@ macro_rules! written {
                     jitter: self.jitter,
                     reorder: self.reorder,
                     mtu: self.mtu,
+                    super_packets: self.super_packets,
                     changes: self.changes.clone().unwrap_or_default(),
                     repeat: self.repeat,
                     outages: self.outages.clone().unwrap_or_default(),

@@ -1,6 +1,7 @@
 //! A link whose queue decides on arrival: a packet's departure is known as soon as it arrives.
 
 use super::gate::{self, Gate};
+use super::super_packets::SuperPackets;
 use super::{Books, Cargo, Carried};
 use crate::measured::Measured;
 use narrows_router::{Backlog, Fifo};
@@ -14,6 +15,8 @@ pub struct ArrivalLink {
     pub(super) books: Books,
     /// Whether it is the device of the host from which it leads.
     pub(super) is_device: bool,
+    /// What becomes of bursts; `None` if packets are queued one by one.
+    pub(super) super_packets: Option<Box<SuperPackets>>,
 }
 
 impl ArrivalLink {
@@ -27,8 +30,15 @@ impl ArrivalLink {
         if (self.gate.is_some() || !self.books.fits(bytes)) && !self.judge(now, packet, counts) {
             return Carried::Dropped;
         }
-        let departure = self.fifo.offer(now, bytes);
-        let queue = self.fifo.backlog_then();
+        let departure = match &mut self.super_packets {
+            None => self.fifo.offer(now, bytes),
+            Some(bursts) => bursts.offer(now, packet, &mut self.fifo),
+        };
+        let mut queue = self.fifo.backlog_then();
+        if self.super_packets.is_some() {
+            // The rest of a burst may come when that has left.
+            queue = queue.most(Backlog { packets: 1, bytes: 0 });
+        }
         let Some(departure) = departure else {
             self.books.see(now, queue, counts);
             self.books.drop(now, counts);

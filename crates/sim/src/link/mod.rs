@@ -14,6 +14,7 @@ mod entrance;
 mod gate;
 mod memory;
 mod script;
+mod super_packets;
 mod varying;
 mod wire;
 
@@ -61,6 +62,9 @@ pub struct LinkSettings {
     /// Whether it is the device of the host from which it leads: TCP there is told if it finds no
     /// room, and keeps its packet. Only of drop-tail queues.
     pub is_device: bool,
+    /// Whether what leaves its sender as one burst is queued, dropped and sent as one. Only of
+    /// drop-tail queues that do not vary.
+    pub super_packets: bool,
     /// How closely the link is watched.
     pub watch: Watch,
     /// What of it varies, if anything does: that counts in place of the limit, the losses, the
@@ -95,6 +99,7 @@ impl LinkSettings {
             jitter,
             mtu,
             is_device,
+            super_packets: false,
             watch,
             varying,
         }
@@ -107,7 +112,7 @@ impl LinkSettings {
     /// Whether it does nothing to a packet but queue it, if there is room, and send it.
     fn only_queues(&self) -> bool {
         let impaired = self.loss != Loss::None || self.jitter.most > Duration::ZERO;
-        let is_steady = self.mtu.is_none() && self.varying.is_none();
+        let is_steady = self.mtu.is_none() && self.varying.is_none() && !self.super_packets;
         !impaired && is_steady && self.queue == Discipline::DropTail
     }
 
@@ -132,6 +137,9 @@ pub trait Cargo: Packet {
 
     /// Takes its ECN bits off, as paths do that do not know them.
     fn clear(&mut self);
+
+    /// Packets of the same burst that left their sender right behind it.
+    fn followers(&self) -> u16;
 
     /// If it is an acknowledgement of TCP, lowers the window that it advertises to `bytes`.
     fn advertise(&mut self, bytes: u32);
@@ -238,7 +246,8 @@ impl<P: Cargo> Link<P> {
         }
         let gate = Gate::new(entrance, discipline, chances);
         let is_device = settings.is_device;
-        Self::Arrival(Box::new(ArrivalLink { fifo, gate, books, is_device }))
+        let super_packets = settings.super_packets.then(Box::default);
+        Self::Arrival(Box::new(ArrivalLink { fifo, gate, books, is_device, super_packets }))
     }
 
     /// Offers a packet that arrives at `now`; the queue may mark it.

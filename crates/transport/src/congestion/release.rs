@@ -213,6 +213,12 @@ impl Release {
         (self.burst.0 == 0).then_some(self.burst.1)
     }
 
+    /// Packets of a burst that leave right behind the last that left.
+    #[inline]
+    pub fn followers(&self) -> u16 {
+        self.burst.0 as u16
+    }
+
     /// Whether packets are spaced at the user's wish, besides what the law says.
     pub fn is_spaced(&self) -> bool {
         self.spacing.is_some()

@@ -334,18 +334,29 @@ impl Sender {
         self.congestion.counters.retransmitted += u32::from(again);
         self.congestion.sent(number, now, || self.packets.in_flight() as u32);
         self.last_sent = now;
+        let mut followers = 0;
         if self.timer.probes > 0 {
             self.timer.probes -= 1;
             self.space(now, 1);
-        } else if let Some(packets) = self.release.one_left() {
-            self.space(now, packets);
+        } else {
+            if let Some(packets) = self.release.one_left() {
+                self.space(now, packets);
+            }
+            followers = self.release.followers();
         }
         self.set_timer(now);
         let request = self.congestion.request();
         let ecn = self.congestion.marks.map_or(Ecn::NotCapable, |marks| marks.leaves_as);
         let (quic, reduced) = (Some(data as u32), false);
-        let header =
-            DataHeader { retransmission: again, ecn, reduced, pushes: false, request, quic };
+        let header = DataHeader {
+            retransmission: again,
+            ecn,
+            reduced,
+            followers,
+            request,
+            quic,
+            ..DataHeader::default()
+        };
         *segment = Segment::data(number, now, self.settings.packet_bytes, Header::Data(header));
     }
 

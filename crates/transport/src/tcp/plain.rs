@@ -186,6 +186,7 @@ impl<R: Recovery> Sender<R> {
                 ecn: Ecn::NotCapable,
                 reduced: false,
                 pushes,
+                followers: self.release.followers(),
                 request: Request::Nothing,
                 quic: None,
             }),

@@ -493,6 +493,7 @@ impl<R: Recovery> Sender<R> {
                 ecn,
                 reduced,
                 pushes,
+                followers: self.release.followers(),
                 request: Request::Nothing,
                 quic: None,
             }),
