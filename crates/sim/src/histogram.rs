@@ -15,35 +15,43 @@ impl Histogram {
     /// Counts `value`.
     #[inline]
     pub fn add(&mut self, value: u64) {
-        self.count(value);
+        self.count(value, 1);
         self.sum += u128::from(value);
     }
 
-    /// Counts all of `values`.
+    /// Counts all of `values`; each that is repeated at once, where most are.
     #[inline]
     pub fn extend(&mut self, values: impl Iterator<Item = u64>) {
-        let mut sum = 0;
+        let (mut sum, mut latest, mut times) = (0, 0, 0);
         values.for_each(|value| {
-            self.count(value);
+            if value != latest {
+                self.count(latest, times);
+                (latest, times) = (value, 0);
+            }
+            times += 1;
             sum += u128::from(value);
         });
+        self.count(latest, times);
         self.sum += sum;
     }
 
+    /// Counts `value` so many `times`.
     #[inline]
-    fn count(&mut self, value: u64) {
+    fn count(&mut self, value: u64, times: u64) {
         let slot = Self::slot(value);
         match self.counts.get_mut(slot) {
-            Some(count) => *count += 1,
-            None => self.begin(slot),
+            Some(count) => *count += times,
+            None => self.begin(slot, times),
         }
     }
 
-    /// Counts the first value in `slot`, which is higher than any before.
+    /// Counts the first values in `slot`, which are higher than any before.
     #[cold]
-    fn begin(&mut self, slot: usize) {
-        self.counts.resize(slot + 1, 0);
-        self.counts[slot] = 1;
+    fn begin(&mut self, slot: usize, times: u64) {
+        if times > 0 {
+            self.counts.resize(slot + 1, 0);
+            self.counts[slot] = times;
+        }
     }
 
     fn total(&self) -> u64 {
