@@ -145,7 +145,7 @@ class Advisor:
 
         NaN for stacks that do not tell.
         """
-        seeds = self.seeds_of(packets)
+        seeds = [*self.seeds_of(packets), *(it for it in FRESH if (packets, it) in self._known)]
         sums = [sum(self.each(name, packets, seeds)) for name in self._counts]
         return sum(sums) / (len(seeds) * sum(self._counts.values()))
 

@@ -184,6 +184,10 @@ class WayBackFields(TypedDict, total=False):
     """The largest packet on the wire: larger ones are dropped and nobody is told; no limit unless
     given.
     """
+    super_packets: bool
+    """What leaves a sender as one burst is queued, dropped and sent as one, as in hosts and virtual
+    switches with offloads; packets are, one by one, unless given.
+    """
     changes: Sequence[ChangeFields | Mapping[str, Any]]
     """What changes while it runs, in the order of time."""
     repeat: str
@@ -246,6 +250,10 @@ class DumbbellOptions(TypedDict, total=False):
     mtu: str
     """The largest packet on the wire: larger ones are dropped and nobody is told; no limit unless
     given.
+    """
+    super_packets: bool
+    """What leaves a sender as one burst is queued, dropped and sent as one, as in hosts and virtual
+    switches with offloads; packets are, one by one, unless given.
     """
     changes: Sequence[ChangeFields | Mapping[str, Any]]
     """What changes while it runs, in the order of time."""
@@ -328,6 +336,10 @@ class ParkingLotOptions(TypedDict, total=False):
     """The largest packet on the wire: larger ones are dropped and nobody is told; no limit unless
     given.
     """
+    super_packets: bool
+    """What leaves a sender as one burst is queued, dropped and sent as one, as in hosts and virtual
+    switches with offloads; packets are, one by one, unless given.
+    """
     changes: Sequence[ChangeFields | Mapping[str, Any]]
     """What changes while it runs, in the order of time."""
     repeat: str
@@ -401,6 +413,10 @@ class ChainLinkFields(TypedDict, total=False):
     mtu: str
     """The largest packet on the wire: larger ones are dropped and nobody is told; no limit unless
     given.
+    """
+    super_packets: bool
+    """What leaves a sender as one burst is queued, dropped and sent as one, as in hosts and virtual
+    switches with offloads; packets are, one by one, unless given.
     """
     changes: Sequence[ChangeFields | Mapping[str, Any]]
     """What changes while it runs, in the order of time."""
@@ -492,6 +508,10 @@ class LinkFields(_LinkFrom, total=False):
     mtu: str
     """The largest packet on the wire: larger ones are dropped and nobody is told; no limit unless
     given.
+    """
+    super_packets: bool
+    """What leaves a sender as one burst is queued, dropped and sent as one, as in hosts and virtual
+    switches with offloads; packets are, one by one, unless given.
     """
     changes: Sequence[ChangeFields | Mapping[str, Any]]
     """What changes while it runs, in the order of time."""

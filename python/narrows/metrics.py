@@ -31,6 +31,8 @@ SHOWN: dict[str, tuple[str, float, int]] = {
     "bytes": ("bytes", 1.0, 0),
     "speed": ("Mpkt/s", 1e-6, 2),
 }
+# Delays below this many seconds are written in microseconds, where a unit stands behind them.
+BRIEF = 1e-4
 # Headings of tables are short; these are the field's words for names that are not.
 WORDS = {
     "loss_rate": "loss",
@@ -177,8 +179,12 @@ def quantity(kind: str, value: float, half: float | None = None) -> str:
     --------
     >>> quantity("delay", 0.0051), quantity("share", 0.02, 0.001), quantity("ratio", 0.5)
     ('5.10 ms', '2.000 ± 0.100 %', '0.500')
+    >>> quantity("delay", 5.1e-6)
+    '5.1 µs'
     """
     unit, scale, digits = SHOWN[kind]
+    if kind == "delay" and half is None and 0 < value < BRIEF:
+        return f"{value * 1e6:.3g} µs"
     if kind == "count" and value * scale != round(value * scale):
         digits = 1
     interval = "" if half is None else f" ± {half * scale:.{digits}f}"

@@ -427,7 +427,8 @@ class Found:
         least, _ = _range(self.answers)
         if not (0 < least < math.inf):
             return
-        size = min(self.advisor.asked(), key=lambda it: abs(it - least))
+        # Fresh seeds have met it there.
+        size = max(LEAST, math.ceil(least))
         often = self.advisor.timeouts(size)
         if often > MANY_TIMEOUTS:
             each = f"{often:.0f} times" if often >= 1.5 else f"{often:.2g} times"
