@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
@@ -67,8 +69,13 @@ def batch_loss(load: ArrayLike, buffer: int, burst: int = 1) -> NDArray[np.float
 
 
 def _loss(rho: float, buffer: int, burst: int) -> float:
-    is_far = rho < 1 and (1 - rho) * buffer >= 3 * burst and buffer >= FAR * burst
+    is_far = rho < 1 and buffer >= _far_from(rho, burst)
     return _far(rho, buffer, burst) if is_far else _near(rho, buffer, burst)
+
+
+def _far_from(rho: float, burst: int) -> float:
+    """Return from which buffer on the asymptote is taken."""
+    return burst * max(3 / (1 - rho), FAR)
 
 
 def _far(rho: float, buffer: int, burst: int) -> float:
@@ -166,10 +173,14 @@ def buffer_of(loss: float, load: float, burst: int = 1) -> int:
     --------
     >>> [buffer_of(1e-3, 0.9, burst) for burst in (1, 4, 16)]
     [23, 91, 360]
+    >>> buffer_of(1e-12, 1 - 1e-6)
+    6907755
     """
     above("loss", loss, 0, 1 - 1e-12)
     above("load", load, 0, 1 - 1e-12)
-    low, high = 0, 1
+    # Short of the asymptote each loss takes time in proportion to the buffer.
+    far = math.ceil(_far_from(load, burst))
+    low, high = (far, 2 * far) if float(batch_loss(load, far, burst)) > loss else (0, 1)
     while float(batch_loss(load, high, burst)) > loss:
         low, high = high, 2 * high
     while high - low > 1:
