@@ -48,6 +48,8 @@ STEPS = 5
 LEAST = 2
 # Fewer losses than this say little of their share.
 FEW_LOSSES = 100
+# Seeds after which a bound that nothing crosses is not looked for any more.
+ENOUGH = 9
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ def answer(
     count, moves, found = FIRST, 0, None
     while advisor.runs - before < MOST_RUNS:
         seeds = list(range(1, count + 1))
-        buffers = sorted({_packets(middle + place) for place in places})
+        buffers = sorted({_size(advisor, middle + place) for place in places})
         advisor.ask(buffers, seeds)
         found = _crossing(advisor, target, buffers, seeds)
         if found is not None:
@@ -152,9 +154,21 @@ def answer(
                 break
         if places is NEAR:
             places = PLACES
+        elif found is None and count >= ENOUGH:
+            return _between(advisor, target, (low, high), count, advisor.runs - before)
         else:
             count += max(2, count // 3)
     return _told(advisor, target, found, count, advisor.runs - before)
+
+
+def _between(
+    advisor: Advisor, target: Target, ends: tuple[int, int], seeds: int, runs: int
+) -> Answer:
+    """Return an answer of which only is known between which places it lies."""
+    low, high = (float(_size(advisor, place)) for place in ends)
+    doubt = f"it lies between {low:.0f} and {high:.0f} packets, where nothing crosses the bound"
+    safe = low if target.is_growing else high
+    return Answer(target, safe, low, high, runs, seeds, doubt)
 
 
 def _place(packets: float) -> int:
@@ -162,9 +176,9 @@ def _place(packets: float) -> int:
     return round(math.log(max(packets, LEAST)) / math.log(STEP))
 
 
-def _packets(place: int) -> int:
-    """Return the buffer at a place of the lattice."""
-    return max(LEAST, round(STEP**place))
+def _size(advisor: Advisor, place: int) -> int:
+    """Return the buffer at a place of the lattice, of which the largest is tried last."""
+    return max(LEAST, min(round(STEP**place), math.floor(advisor.most)))
 
 
 def _told(
@@ -197,6 +211,9 @@ def _odd(advisor: Advisor, target: Target, end: float, seeds: int) -> Iterator[s
     lost = advisor.bound(target) * advisor.packets * seeds
     if target.name == "loss_rate" and lost < FEW_LOSSES:
         yield f"it is of {lost:.0f} losses; give a longer --duration"
+    if not target.is_growing:
+        # What is said of all larger ones is tried of the largest once.
+        advisor.ask([math.floor(advisor.most)], LOOK[:1])
     for size in advisor.asked():
         if (size < end) != target.is_growing or size == end:
             continue
@@ -237,9 +254,9 @@ def _from_parts(parts: Sequence[Part], target: Target, guess: float) -> float | 
         low, high = _bracket(part.advisor, target, _place(guess), FAR)
         if low is None or high is None:
             return None
-        ends = sorted({_packets(low), _packets(high)})
+        ends = sorted({_size(part.advisor, low), _size(part.advisor, high)})
         crossing = _crossing(part.advisor, target, ends, LOOK) if len(ends) > 1 else None
-        guess = math.exp(crossing[0]) if crossing else float(_packets((low + high) // 2))
+        guess = math.exp(crossing[0]) if crossing else float(_size(part.advisor, (low + high) // 2))
         found.append((part.factor, guess))
     if not found:
         return None
@@ -258,12 +275,13 @@ def _bracket(
     """
 
     def misses(place: int) -> bool:
-        size = min(_packets(place), math.floor(advisor.most))
+        size = _size(advisor, place)
         advisor.ask([size], LOOK)
         # What grows with the buffer is missed above; what falls, below.
         return _misses(advisor, target, size, LOOK) != target.is_growing
 
-    least, most = _place(LEAST), _place(advisor.most)
+    # The last place is that of the largest buffer itself.
+    least, most = _place(LEAST), math.ceil(math.log(max(advisor.most, LEAST)) / math.log(STEP))
     here = min(max(begin, least), most)
     low: int | None = None
     high: int | None = None

@@ -106,7 +106,7 @@ impl Heard {
         }
         self.in_flight += 1;
         let (own, in_flight) = (self.next(), self.in_flight as u32);
-        self.congestion.sent(own, now, || in_flight);
+        self.congestion.sent(own, now, 0, || in_flight);
         self.packets.push_back(Packet { number, sent: now, in_flight, is_settled: false });
         (self.is_full, self.last_sent) = (false, now);
     }

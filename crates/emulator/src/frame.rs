@@ -124,7 +124,7 @@ impl Cargo for Frame {
     }
 
     /// A kernel's packets come as it cut them.
-    fn followers(&self) -> u16 {
+    fn behind(&self) -> u32 {
         0
     }
 

@@ -9,7 +9,7 @@ use crate::own::Own;
 use crate::scenario::{Flow, Scenario, Trace};
 use crate::stack::Stack;
 use crate::warnings::{self, Warning};
-use crate::{ScenarioError, effort, memories, memory};
+use crate::{ScenarioError, effort, memories, memory, super_packets};
 use narrows_settings::unknown;
 use narrows_units::{Bytes, Duration};
 
@@ -84,7 +84,7 @@ impl Checked {
             own,
         })?;
         packets_fit(&network.links, &flows)?;
-        bursts_come(&network.links, &flows)?;
+        super_packets::check(&network, &flows)?;
         scripts_name_flows(&network.links, load.all)?;
         let trace = check_trace(scenario.trace.clone(), &network.links, &flows)?;
         let warnings = warnings::find(&scenario, &network.links, &flows);
@@ -234,23 +234,6 @@ fn packets_fit(links: &[CheckedLink], flows: &[CheckedFlow]) -> Result<(), Scena
         }
     }
     Ok(())
-}
-
-/// Fails if a link is to keep bursts whole, and no flow sends any.
-fn bursts_come(links: &[CheckedLink], flows: &[CheckedFlow]) -> Result<(), ScenarioError> {
-    let sends_bursts = |flow: &CheckedFlow| match &flow.over {
-        Carrier::Connection(connection) => connection.transport.quantum() != Some(1),
-        Carrier::Datagrams(_) | Carrier::Hosted(_) => false,
-    };
-    match links.iter().find(|link| link.super_packets) {
-        Some(link) if !flows.iter().any(sends_bursts) => {
-            let place = format!("links \"{}\".super_packets", link.name);
-            let message = "has no effect, as all packets leave one by one; give flows quantum = \
-                           \"auto\", or leave it out";
-            Err(ScenarioError::new(place, message))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The links and flows to trace are there.

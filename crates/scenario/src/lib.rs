@@ -64,6 +64,7 @@ mod running;
 mod scenario;
 mod sizes;
 mod stack;
+mod super_packets;
 #[cfg(feature = "tables")]
 mod tables;
 mod traces;

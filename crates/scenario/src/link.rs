@@ -105,6 +105,9 @@ impl CheckedLink {
         if self.queue != Discipline::DropTail {
             return Err(wrong("is for drop-tail, as a network card's queue is; leave one out"));
         }
+        if self.super_packets {
+            return Err(wrong("takes packets one by one; leave it or super_packets out"));
+        }
         Ok(Self { is_device: true, ..self })
     }
 

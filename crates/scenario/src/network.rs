@@ -133,6 +133,16 @@ impl Network {
         }
     }
 
+    /// The rate of hosts' own links, where a preset lays them.
+    pub fn access_rate(&self) -> Option<Rate> {
+        match &self.sites {
+            Sites::Dumbbell { access_rate, .. } | Sites::Row { access_rate, .. } => {
+                Some(*access_rate)
+            }
+            Sites::Nodes(_) => None,
+        }
+    }
+
     fn dumbbell(dumbbell: &Dumbbell, flows: &[Flow], load: &Load) -> Result<Self, ScenarioError> {
         let missing = |field| {
             let message = format!("missing field \"{field}\"; add it");

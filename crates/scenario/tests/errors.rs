@@ -341,6 +341,16 @@ fn super_packets_are_for_steady_drop_tail_links_that_bursts_come_to() {
     assert_names(&faulty("", &network(outage), ""), &["dumbbell.super_packets", "vary"]);
     let single = faulty("", &network(""), "quantum = 1");
     assert_names(&single, &["\"bottleneck\".super_packets", "quantum = \"auto\""]);
+    let slow = faulty("", &network("access_rate = \"5Mbps\"\n"), "");
+    assert_names(&slow, &["\"bottleneck\".super_packets", "access_rate of 10Mbps"]);
+    let back = faulty("", &format!("{NETWORK}reverse = {{ super_packets = true }}\n"), "");
+    assert_names(&back, &["\"reverse\".super_packets", "no bursts of data"]);
+    let hop = "rate = \"10Mbps\"\ndelay = \"5ms\"\nbuffer = \"20p\"\n";
+    let hops = format!(
+        "[chain]\naccess_delay = \"1ms\"\n[[chain.hops]]\n{hop}[[chain.hops]]\n{hop}\
+         super_packets = true\n"
+    );
+    assert_names(&faulty("", &hops, "over = [1, 2]"), &["super_packets", "before it"]);
 }
 
 /// What asks for nothing may stand anywhere: files of before had every default written out.

@@ -419,13 +419,12 @@ impl SendingEnd {
         Some(self.last_departure).filter(|last| *last < Time::NEVER)
     }
 
-    /// Makes `segment` as short as the last packet is, if it carries that.
+    /// Makes `segment` as short as the last packet is, if it carries that, or what it says of those
+    /// behind it.
     #[inline]
     pub fn shorten(&self, segment: &mut Segment) {
-        if let Some((number, bytes)) = self.last.as_deref()
-            && segment.carries(*number)
-        {
-            segment.bytes = *bytes;
+        if let Some((number, bytes)) = self.last.as_deref() {
+            segment.shorten(*number, *bytes);
         }
     }
 

@@ -50,8 +50,8 @@ impl Cargo for Travelling {
         self.segment.clear();
     }
 
-    fn followers(&self) -> u16 {
-        self.segment.followers()
+    fn behind(&self) -> u32 {
+        self.segment.behind()
     }
 
     fn advertise(&mut self, bytes: u32) {

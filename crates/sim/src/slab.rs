@@ -236,8 +236,8 @@ const REDUCED: u32 = 2;
 const ECN: u32 = 3;
 /// Place of the bit of data after which nothing follows for now.
 const PUSHES: u32 = 5;
-/// Place of the lowest of the 16 bits of data's followers.
-const FOLLOWERS: u32 = 16;
+/// Place of the lowest of the 26 bits of the bytes behind data.
+const BEHIND: u32 = 6;
 
 impl Short {
     /// The packet of a `segment` whose header is `flags`.
@@ -264,14 +264,14 @@ impl Flags {
                 ecn,
                 reduced,
                 pushes,
-                followers,
+                behind,
                 request: Request::Nothing,
                 quic: None,
             }) => Some(Self(
                 u32::from(*retransmission) << RETRANSMISSION
                     | u32::from(*reduced) << REDUCED
                     | u32::from(*pushes) << PUSHES
-                    | u32::from(*followers) << FOLLOWERS
+                    | *behind << BEHIND
                     | (*ecn as u32) << ECN,
             )),
             Header::Ack(AckHeader {
@@ -308,7 +308,7 @@ impl Flags {
             ecn: CODEPOINTS[(self.0 >> ECN & 3) as usize],
             reduced: self.has(REDUCED),
             pushes: self.has(PUSHES),
-            followers: (self.0 >> FOLLOWERS) as u16,
+            behind: self.0 >> BEHIND,
             request: Request::Nothing,
             quic: None,
         })
@@ -341,12 +341,12 @@ mod tests {
         let ecn =
             prop::sample::select(vec![Ecn::NotCapable, Ecn::Capable, Ecn::Scalable, Ecn::Marked]);
         let request = prop_oneof![4 => Just(Request::Nothing), 1 => Just(Request::Rate(7.0))];
-        let told = (any::<[bool; 3]>(), any::<u16>());
+        let told = (any::<[bool; 3]>(), 0u32..1 << 26);
         let data = (told, ecn, request, prop::option::weighted(0.2, 0u32..9));
-        let data = data.prop_map(|((told, followers), ecn, request, quic)| {
+        let data = data.prop_map(|((told, behind), ecn, request, quic)| {
             let [retransmission, reduced, pushes] = told;
             let told = DataHeader { retransmission, reduced, pushes, ..DataHeader::default() };
-            Header::Data(DataHeader { ecn, followers, request, quic, ..told })
+            Header::Data(DataHeader { ecn, behind, request, quic, ..told })
         });
         let sack = prop_oneof![
             4 => Just(SackBlocks::NONE),

@@ -92,8 +92,8 @@ pub struct DataHeader {
     /// Nothing more may follow for now: it ends a burst, or what the application has written (PSH;
     /// RFC 9293, §3.9.1.2). Only TCP says so.
     pub pushes: bool,
-    /// Packets of the same burst that leave right behind it.
-    pub followers: u16,
+    /// Bytes of the packets that leave right behind it, of what its sender hands over as one.
+    pub behind: u32,
     /// What the packet asks of routers.
     pub request: Request,
     /// Over QUIC, whose packets have numbers of their own, the number of the data that it carries,
@@ -183,9 +183,25 @@ impl Segment {
         }
     }
 
-    /// Packets of the same burst that left right behind it.
-    pub const fn followers(&self) -> u16 {
-        if let Header::Data(data) = self.header { data.followers } else { 0 }
+    /// Bytes of the packets that left right behind it, of what its sender handed over as one.
+    pub const fn behind(&self) -> u32 {
+        if let Header::Data(data) = self.header { data.behind } else { 0 }
+    }
+
+    /// Lets it, or what it says of those behind it, be shorter if data with this `number`, which
+    /// has so many `bytes` on the wire, are among them.
+    #[inline]
+    pub fn shorten(&mut self, number: u64, bytes: u32) {
+        if self.carries(number) {
+            self.bytes = bytes;
+        } else if let Header::Data(data) = &mut self.header {
+            // In 32 bits, as QUIC's numbers are.
+            let own = data.quic.unwrap_or(self.number as u32);
+            let ahead = (number as u32).wrapping_sub(own);
+            if ahead > 0 && ahead <= data.behind / self.bytes {
+                data.behind -= self.bytes - bytes;
+            }
+        }
     }
 
     /// True if it carries data with this `number`; over QUIC modulo 2³².

@@ -76,7 +76,8 @@ def buffer(
     duration: Annotated[
         str | None,
         typer.Option(
-            help="Simulated time of a run.  [default: 10s, 100 RTTs, or 60s with BBR, if longer]"
+            help="Simulated time of a run.  [default: 10s, 100 RTTs, or with BBR 60s, if longer; "
+            "20s of many BBR flows from 4 Gbps on]"
         ),
     ] = None,
     most: Annotated[

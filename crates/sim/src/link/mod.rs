@@ -138,8 +138,8 @@ pub trait Cargo: Packet {
     /// Takes its ECN bits off, as paths do that do not know them.
     fn clear(&mut self);
 
-    /// Packets of the same burst that left their sender right behind it.
-    fn followers(&self) -> u16;
+    /// Bytes of the packets that left right behind it, of what its sender handed over as one.
+    fn behind(&self) -> u32;
 
     /// If it is an acknowledgement of TCP, lowers the window that it advertises to `bytes`.
     fn advertise(&mut self, bytes: u32);

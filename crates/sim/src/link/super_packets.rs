@@ -18,8 +18,8 @@ pub(super) struct SuperPackets {
 /// A burst that is arriving.
 #[derive(Clone, Copy, Default)]
 struct Arriving {
-    /// Packets of it that are still to come.
-    packets: u16,
+    /// Bytes of it that are still to come.
+    bytes: u32,
     /// When its last packet so far leaves; `None` if it was dropped.
     leaves: Option<Time>,
 }
@@ -30,19 +30,19 @@ impl SuperPackets {
     /// apart so that their order stays. `None` if it is dropped.
     #[cold]
     pub fn offer(&mut self, now: Time, packet: &impl Cargo, fifo: &mut Fifo) -> Option<Time> {
-        let (flow, followers) = (packet.flow() as usize, packet.followers());
+        let (flow, behind) = (packet.flow() as usize, packet.behind());
         if self.arriving.len() <= flow {
             self.arriving.resize(flow + 1, Arriving::default());
         }
-        let burst = &mut self.arriving[flow];
-        let is_next = burst.packets > 0 && burst.packets - 1 == followers;
-        burst.packets = followers;
+        let (burst, bytes) = (&mut self.arriving[flow], packet.bytes() + behind);
+        let is_next = burst.bytes == bytes;
+        burst.bytes = behind;
         burst.leaves = if is_next {
             fifo.backlog(now);
-            // Over a slow link before this one the rest of a burst may come late.
+            // The rest of a burst may come late over a link of a host that is no faster.
             burst.leaves.map(|leaves| leaves.max(now) + Duration::from_picos(1))
         } else {
-            fifo.offer(now, packet.bytes() * (u32::from(followers) + 1))
+            fifo.offer(now, bytes)
         };
         burst.leaves
     }
@@ -73,9 +73,10 @@ mod tests {
     /// When the packets of a flow's burst of 1000 bytes each arrive, of which each comes at a time
     /// in µs; `None` for those that are dropped.
     fn carry(link: &mut Link<Travelling>, flow: u32, comes: &[u64]) -> Vec<Option<Time>> {
-        let numbered = comes.iter().zip((0..comes.len() as u16).rev());
+        let numbered = comes.iter().zip((0..comes.len() as u32).rev());
         let offered = numbered.map(|(micros, followers)| {
-            let header = Header::Data(DataHeader { followers, ..DataHeader::default() });
+            let behind = 1000 * followers;
+            let header = Header::Data(DataHeader { behind, ..DataHeader::default() });
             let segment = Segment::data(0, Time::ZERO, 1000, header);
             let mut packet = Travelling { segment, hop: 0, path: 2 * flow };
             match link.offer(at(*micros), &mut packet, &MEASURED) {

@@ -17,6 +17,8 @@ pub enum Quantum {
 
 /// The largest burst in bytes (GSO_LEGACY_MAX_SIZE).
 const MOST_BYTES: f64 = 65_536.0;
+/// Bytes of headers in a packet, with time stamps.
+const HEADERS: u32 = 52;
 /// Bursts per second without that bound (`sk_pacing_shift` = 10).
 const BURSTS_PER_SECOND: f64 = 1024.0;
 /// `tcp_tso_rtt_log` = 9: bursts double for each halving of the RTT in units of 512 µs.
@@ -45,6 +47,14 @@ pub(super) fn burst(rate: f64, least_rtt: Duration, payload: f64, least: f64) ->
         if units < RTT_UNITS { MOST_BYTES * (-f64::from(units)).exp2() } else { 0.0 };
     let bytes = (rate * payload / BURSTS_PER_SECOND + for_short_paths).min(MOST_BYTES);
     (bytes / payload).max(least) as u32
+}
+
+/// Of the `behind` packets that leave after the next of a burst, of which so many have `left`,
+/// those that are handed over as one with it; each has `bytes` on the wire.
+pub(super) fn of_one(left: u32, behind: u32, bytes: u32) -> u16 {
+    let most = (MOST_BYTES as u32 / bytes.saturating_sub(HEADERS).max(1)).max(1);
+    let more = most - 1 - left % most;
+    behind.min(more) as u16
 }
 
 /// When a burst that is too small waits for the next acknowledgement (`tcp_tso_should_defer`).
@@ -103,6 +113,14 @@ mod tests {
         assert_eq!(packets(10_000.0, ms(40)), 45, "64 kB");
         // RTT 1.1 ms is two units: 64 kB / 4 = 11.3 packets more than 8.4.
         assert_eq!(packets(100.0, Duration::from_micros(1100)), 19);
+    }
+
+    #[test]
+    fn what_is_handed_over_as_one_is_64_kb_at_most() {
+        assert_eq!(of_one(0, 9, 1500), 9, "a burst of ten");
+        assert_eq!(of_one(0, 99, 1500), 44, "the first 45 of a hundred");
+        assert_eq!((of_one(44, 55, 1500), of_one(45, 54, 1500)), (0, 44));
+        assert_eq!(of_one(90, 9, 1500), 9, "the last ten");
     }
 
     #[test]

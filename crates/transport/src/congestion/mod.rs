@@ -275,13 +275,19 @@ impl Congestion {
         }
     }
 
-    /// Packet `number` leaves at `now`. `in_flight` returns the packets in flight then, itself
-    /// included.
+    /// Packet `number` leaves at `now`, before so many `followers` of its burst. `in_flight`
+    /// returns the packets in flight then, itself included.
     #[inline]
-    pub fn sent(&mut self, number: u64, now: Time, in_flight: impl FnOnce() -> u32) {
+    pub fn sent(
+        &mut self,
+        number: u64,
+        now: Time,
+        followers: u16,
+        in_flight: impl FnOnce() -> u32,
+    ) {
         self.counters.sent += 1;
         if let Some(sampler) = &mut self.sampler {
-            sampler.sent(number, now, in_flight());
+            sampler.sent(number, now, in_flight(), followers);
         }
     }
 

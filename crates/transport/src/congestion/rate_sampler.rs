@@ -2,8 +2,10 @@
 //! for them.
 //!
 //! Departures from the draft: a sample belongs to the newest transmission among those acknowledged,
-//! by its number. The connection is application-limited when a packet could leave and the
-//! application has none, which is when the draft's three checks would hold.
+//! by its number. Of a burst that leaves as one, each packet has what is in flight once all of it
+//! has left, as in Linux (`tcp_set_tx_in_flight` in Google's branches of BBR). The connection is
+//! application-limited when a packet could leave and the application has none, which is when the
+//! draft's three checks would hold.
 
 use super::delivered::Delivered;
 use crate::ring::{fit, push};
@@ -21,6 +23,8 @@ struct Departure {
     lost: u32,
     app_limited: bool,
     sent_before: bool,
+    /// Packets of its burst that leave right behind it.
+    followers: u16,
 }
 
 /// What the sender knows at an acknowledgement, apart from deliveries.
@@ -56,8 +60,8 @@ impl RateSampler {
     }
 
     /// Records that packet `number` leaves at `now`, with `in_flight` packets in flight, itself
-    /// included (§4.1.2.2).
-    pub fn sent(&mut self, number: u64, now: Time, in_flight: u32) {
+    /// included, before so many `followers` of its burst (§4.1.2.2).
+    pub fn sent(&mut self, number: u64, now: Time, in_flight: u32, followers: u16) {
         if in_flight == 1 {
             (self.first_sent, self.delivered_time) = (now, now);
         }
@@ -69,6 +73,7 @@ impl RateSampler {
             lost: self.lost,
             app_limited: self.app_limited_until.is_some(),
             sent_before: place < self.departures.len(),
+            followers,
         };
         if place < self.departures.len() {
             self.departures[place] = departure;
@@ -101,7 +106,7 @@ impl RateSampler {
             prior_delivered: newest.delivered as f64,
             delivery_rate: reliable.then(|| packets / interval.seconds()),
             rtt: (!newest.sent_before).then(|| now.since(sent)),
-            tx_in_flight: f64::from(delivered.newest_in_flight),
+            tx_in_flight: f64::from(delivered.newest_in_flight + u32::from(newest.followers)),
             lost: f64::from(self.lost - newest.lost),
             app_limited: newest.app_limited,
             newly_lost: 0.0,
@@ -192,12 +197,12 @@ mod tests {
     #[test]
     fn the_rate_is_the_slower_of_sending_and_arriving() {
         let mut sampler = RateSampler::default();
-        (0..200u32).for_each(|n| sampler.sent(u64::from(n), at(u64::from(n)), n + 1));
+        (0..200u32).for_each(|n| sampler.sent(u64::from(n), at(u64::from(n)), n + 1, 0));
         let samples: Vec<_> = (0..600)
             .map(|n| {
                 let sent = if n < 200 { (n, n as u32 + 1) } else { (300 + 2 * (n - 200), 200) };
                 let sample = acknowledge(&mut sampler, n, sent, 300 + 2 * n);
-                sampler.sent(200 + n, at(300 + 2 * n), 200);
+                sampler.sent(200 + n, at(300 + 2 * n), 200, 0);
                 sample
             })
             .collect();
@@ -218,7 +223,7 @@ mod tests {
     #[test]
     fn a_sample_shorter_than_the_least_rtt_is_none() {
         let mut sampler = RateSampler::default();
-        sampler.sent(0, at(0), 1);
+        sampler.sent(0, at(0), 1, 0);
         sampler.arrived(&delivered(0, 0, 0, 1), at(99), Some(Duration::from_millis(100)));
         assert_eq!(sampler.take(1, &SENDING).unwrap().delivery_rate, None);
     }
@@ -226,15 +231,15 @@ mod tests {
     #[test]
     fn packets_that_leave_while_the_application_is_the_limit_are_marked_until_the_bubble_is_gone() {
         let mut sampler = RateSampler::default();
-        sampler.sent(0, at(0), 1);
+        sampler.sent(0, at(0), 1, 0);
         sampler.application_limits(1);
-        sampler.sent(1, at(10), 2);
+        sampler.sent(1, at(10), 2, 0);
         assert!(!acknowledge(&mut sampler, 0, (0, 1), 100).app_limited);
         assert!(
             acknowledge(&mut sampler, 1, (10, 2), 110).app_limited,
             "it left while the application was the limit"
         );
-        sampler.sent(2, at(120), 1);
+        sampler.sent(2, at(120), 1, 0);
         assert!(
             !acknowledge(&mut sampler, 2, (120, 1), 220).app_limited,
             "two packets have been delivered, which ends the application limit"
@@ -242,15 +247,23 @@ mod tests {
     }
 
     #[test]
+    fn what_was_in_flight_is_that_of_the_whole_burst() {
+        let mut sampler = RateSampler::default();
+        (0..3).for_each(|n| sampler.sent(n, at(0), n as u32 + 1, 2 - n as u16));
+        let told = (0..3).map(|n| acknowledge(&mut sampler, n, (0, n as u32 + 1), 100 + n));
+        assert!(told.map(|sample| sample.tx_in_flight).eq([3.0; 3]));
+    }
+
+    #[test]
     fn losses_are_counted_since_the_packet_left() {
         let mut sampler = RateSampler::default();
-        (0..5).for_each(|n| sampler.sent(n, at(n), n as u32 + 1));
+        (0..5).for_each(|n| sampler.sent(n, at(n), n as u32 + 1, 0));
         sampler.arrived(&delivered(3, 3, 3, 4), at(103), None);
         let mut lost = |number| sampler.lost(number).map(|sample| sample.lost);
         assert_eq!((lost(0), lost(1)), (Some(1.0), Some(2.0)));
         let sample = sampler.take(0, &SENDING).expect("packet 3 has been delivered");
         assert_eq!((sample.lost, sample.newly_lost, sample.tx_in_flight), (2.0, 2.0, 4.0));
-        sampler.sent(0, at(104), 3);
+        sampler.sent(0, at(104), 3, 0);
         sampler.arrived(&delivered(5, 0, 104, 3), at(204), None);
         let again = sampler.take(1, &SENDING).unwrap();
         assert_eq!(

@@ -213,10 +213,13 @@ impl Release {
         (self.burst.0 == 0).then_some(self.burst.1)
     }
 
-    /// Packets of a burst that leave right behind the last that left.
+    /// Packets that will leave right behind the next, of `bytes`, as one with it: the rest of the
+    /// burst, in parts of up to 64 kB (`sk_gso_max_size`).
     #[inline]
-    pub fn followers(&self) -> u16 {
-        self.burst.0 as u16
+    pub fn followers(&self, bytes: u32) -> u16 {
+        let (to_leave, all) = self.burst;
+        let behind = to_leave.saturating_sub(1);
+        if behind == 0 { 0 } else { autosize::of_one(all - to_leave, behind, bytes) }
     }
 
     /// Whether packets are spaced at the user's wish, besides what the law says.

@@ -221,7 +221,7 @@ impl Sender {
         let (number, retransmission, symbol) = self.take_number();
         let label = self.signalling.label();
         self.congestion.counters.retransmitted += u32::from(retransmission);
-        self.congestion.sent(label, now, || self.signalling.outstanding() as u32);
+        self.congestion.sent(label, now, 0, || self.signalling.outstanding() as u32);
         let cc_seq = label as u32;
         let is_reliable = self.queue.is_some() || self.code.is_some();
         if self.timers.data == Time::NEVER && is_reliable {

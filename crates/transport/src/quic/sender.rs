@@ -332,17 +332,17 @@ impl Sender {
         self.data.end = self.data.end.max(data + 1);
         let number = self.packets.send(data, now);
         self.congestion.counters.retransmitted += u32::from(again);
-        self.congestion.sent(number, now, || self.packets.in_flight() as u32);
+        self.congestion.sent(number, now, 0, || self.packets.in_flight() as u32);
         self.last_sent = now;
         let mut followers = 0;
         if self.timer.probes > 0 {
             self.timer.probes -= 1;
             self.space(now, 1);
         } else {
+            followers = self.release.followers(self.settings.packet_bytes);
             if let Some(packets) = self.release.one_left() {
                 self.space(now, packets);
             }
-            followers = self.release.followers();
         }
         self.set_timer(now);
         let request = self.congestion.request();
@@ -352,7 +352,7 @@ impl Sender {
             retransmission: again,
             ecn,
             reduced,
-            followers,
+            behind: u32::from(followers) * self.settings.packet_bytes,
             request,
             quic,
             ..DataHeader::default()

@@ -170,12 +170,19 @@ impl<R: Recovery> Sender<R> {
             self.restart_timer(now);
         }
         self.release.one_left_plain();
-        self.write_new(now, number, number + 1 == self.offered, segment);
+        self.write_new(now, number, (number + 1 == self.offered, 0), segment);
     }
 
-    /// Puts the new packet `number`, which may say that it ends a burst, into `segment`.
+    /// Puts the new packet `number` into `segment`: whether it says that it ends a burst, and with
+    /// how many behind it it is handed over.
     #[inline]
-    fn write_new(&self, now: Time, number: u64, pushes: bool, segment: &mut Segment) {
+    fn write_new(
+        &self,
+        now: Time,
+        number: u64,
+        (pushes, followers): (bool, u16),
+        segment: &mut Segment,
+    ) {
         *segment = Segment {
             number,
             stamp: now,
@@ -186,7 +193,7 @@ impl<R: Recovery> Sender<R> {
                 ecn: Ecn::NotCapable,
                 reduced: false,
                 pushes,
-                followers: self.release.followers(),
+                behind: u32::from(followers) * self.packet_bytes,
                 request: Request::Nothing,
                 quic: None,
             }),
@@ -282,11 +289,12 @@ impl<R: Recovery> Sender<R> {
             self.timed = Some((number, now));
         }
         self.time_departure(now, number);
+        let followers = self.release.followers(self.packet_bytes);
         let burst = self.release.one_left();
         if let Some(packets) = burst {
             self.release.left_unspaced(packets);
         }
         let pushes = burst.is_some_and(|packets| packets > 1) || number + 1 == self.offered;
-        self.write_new(now, number, pushes, segment);
+        self.write_new(now, number, (pushes, followers), segment);
     }
 }

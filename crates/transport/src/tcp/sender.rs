@@ -453,7 +453,8 @@ impl<R: Recovery> Sender<R> {
         }
         self.congestion.counters.retransmitted += u32::from(again);
         self.recovery.sent(number, self.congestion.counters.sent, now);
-        self.congestion.sent(number, now, || self.recovery.in_flight() as u32);
+        let followers = self.release.followers(self.packet_bytes);
+        self.congestion.sent(number, now, followers, || self.recovery.in_flight() as u32);
         self.last_sent = now;
         let times_one = !self.habits.timestamps || self.habits.keeps_back_off;
         if self.timed.is_none() && !again && times_one {
@@ -493,7 +494,7 @@ impl<R: Recovery> Sender<R> {
                 ecn,
                 reduced,
                 pushes,
-                followers: self.release.followers(),
+                behind: u32::from(followers) * self.packet_bytes,
                 request: Request::Nothing,
                 quic: None,
             }),

@@ -43,9 +43,9 @@ KEPT_SHARE = {
     "bic": 0.8,
     "ltcp": 0.85,
 }
-# Seconds in which BBR probes often, and those of many that probe at different times: two of its ten
-# seconds between two looks for the RTT.
-LONG, SHORTER, MANY_BBR = 60.0, 20.0, 32
+# Seconds in which BBR probes often, and those that must do for so many flows in runs of so many
+# packets a minute: two of its ten seconds between two looks for the RTT.
+LONG, SHORTER, MANY_BBR, DEAR = 60.0, 20.0, 32, 2e7
 LEAST_TRIPS = 20
 # Which option fills which field of the scenario.
 OPTIONS = {
@@ -169,7 +169,8 @@ class Ask:
                 )
             return given
         bbr = sum(group["count"] for group in groups if "bbr" in group["cc"])
-        probes = 0.0 if bbr == 0 else LONG if bbr < MANY_BBR else SHORTER
+        is_dear = bbr >= MANY_BBR and rate_of("--rate", self.rate) / 12e3 * LONG > DEAR
+        probes = 0.0 if bbr == 0 else SHORTER if is_dear else LONG
         return max(10.0, 100 * self.rtts[1], probes)
 
     def scenario(self, groups: list[dict[str, Any]], packets: str = "100p") -> Scenario:

@@ -15,15 +15,15 @@
 //! | `set_cwnd` | cwnd ≤ gain·bw·min_rtt + extra_acked, at least three bursts and four packets | [`BbrLinux::set_cwnd`] |
 //!
 //! Departures. Gains and thresholds are the file's, in 256ths, rounded down where it does; rates
-//! and times are not rounded to its units. A packet of a burst is judged alone where the file
-//! judges the burst (`tx.in_flight`). Packets are full-sized, so Linux would never take an
-//! acknowledgement for a delayed one (`is_ack_delayed`). Rehashing by load (PLB) has no paths to
-//! choose from. Samples of the rate are the draft's (`rate_sampler`): they begin anew when nothing
-//! is in flight, in Linux when nothing is outstanding. An acknowledgement that delivers nothing
-//! does not reach a law. Until data are acknowledged the rate is that of 1 ms, in Linux that of the
-//! handshake. A recovery that begins as another ends does not save the window again. What a loss
-//! probe has repaired is a loss to the sampler, and so version 2 sees it, which in Linux it does
-//! not; version 3 does not wait for the answer of an ambiguous probe
+//! and times are not rounded to its units. A lost packet of a burst is judged alone where the file
+//! judges the burst (`bbr2_inflight_hi_from_lost_skb`). Packets are full-sized, so Linux would
+//! never take an acknowledgement for a delayed one (`is_ack_delayed`). Rehashing by load (PLB) has
+//! no paths to choose from. Samples of the rate are the draft's (`rate_sampler`): they begin anew
+//! when nothing is in flight, in Linux when nothing is outstanding. An acknowledgement that
+//! delivers nothing does not reach a law. Until data are acknowledged the rate is that of 1 ms, in
+//! Linux that of the handshake. A recovery that begins as another ends does not save the window
+//! again. What a loss probe has repaired is a loss to the sampler, and so version 2 sees it, which
+//! in Linux it does not; version 3 does not wait for the answer of an ambiguous probe
 //! (`is_acking_tlp_retrans_seq`). With `ecn` what is sent again is not ECN-capable, in Linux it is
 //! (`TCP_ECN_ECT_PERMANENT`).
 
