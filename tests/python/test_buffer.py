@@ -173,9 +173,11 @@ def test_flows_and_utilisation_of_normal_windows_are_inverse() -> None:
 class _Known(Advisor):
     """An advisor over a curve that is known: ln of what misses falls straight in ln B."""
 
-    def __init__(self, seed: int, slope: float, noise: float, truth: float) -> None:
+    def __init__(
+        self, seed: int, slope: float, noise: float, truth: float, packets: float = math.inf
+    ) -> None:
         self.targets = [Target("utilisation", ">= 0.98")]
-        self.most, self.runs, self.packets = 1e6, 0, math.inf
+        self.most, self.runs, self.packets = 1e6, 0, packets
         self.sides = {"utilisation": ">="}
         self._rng = np.random.default_rng(seed)
         self._common: dict[int, float] = {}
@@ -196,11 +198,14 @@ class _Known(Advisor):
                 self.runs += 1
 
 
+@pytest.mark.parametrize("packets", [1e5, math.inf])
 @pytest.mark.parametrize("slope", [0.7, 2.5])
-def test_the_advisors_interval_holds_the_truth_as_often_as_it_says(slope: float) -> None:
+def test_the_advisors_interval_holds_the_truth_as_often_as_it_says(
+    slope: float, packets: float
+) -> None:
     held, trials = 0, 60
     for seed in range(trials):
-        advisor = _Known(seed, slope, 0.05, truth=137.0)
+        advisor = _Known(seed, slope, 0.05, truth=137.0, packets=packets)
         found = answer(advisor, advisor.targets[0], 400.0)
         assert not found.doubt, (seed, found)
         assert found.high / found.low < 1.35
@@ -219,7 +224,34 @@ def test_parts_of_a_link_say_where_to_begin(power: float) -> None:
         ]
         found = answer(whole, whole.targets[0], 20.0, parts)
         assert found.low * 0.97 <= 1370 <= found.high * 1.03, (seed, found)
-        assert whole.asked()[0] > 1370 / 3 and whole.asked()[-1] < 1370 * 3, whole.asked()
+        *tried, most = whole.asked()
+        assert most == whole.most, "what is said of all larger ones is tried of the largest"
+        assert tried[0] > 1370 / 3 and tried[-1] < 1370 * 3, tried
+
+
+class _Sagging(_Known):
+    """One whose largest buffers miss the target again."""
+
+    def ask(self, buffers: Sequence[int], seeds: Sequence[int]) -> None:
+        super().ask(buffers, seeds)
+        for size, seed in self._known:
+            if size > 1e5:
+                self._known[size, seed] = np.array([[0.97, 0.98]])
+
+
+def test_a_target_that_the_largest_buffer_misses_is_doubted() -> None:
+    advisor = _Sagging(1, 0.7, 0.02, truth=137.0)
+    found = answer(advisor, advisor.targets[0], 100.0)
+    assert "with 1000000 packets it is missed again" in found.doubt
+
+
+def test_the_largest_buffer_is_tried_itself() -> None:
+    for most in (5.0, 19.0, 20.0, 23.0):
+        advisor = _Known(1, 0.7, 0.0, truth=most - 0.5)
+        advisor.most = most
+        found = answer(advisor, advisor.targets[0], 3.0)
+        assert advisor.asked()[-1] == most, (most, advisor.asked())
+        assert math.ceil(found.packets) == most, (most, found)
 
 
 def test_parts_that_mislead_cost_runs_and_nothing_else() -> None:
