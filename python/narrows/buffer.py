@@ -152,7 +152,7 @@ def answer(
                 continue
             if half <= WITHIN:
                 break
-        if places is NEAR:
+        if found is None and places is NEAR:
             places = PLACES
         elif found is None and count >= ENOUGH:
             return _between(advisor, target, (low, high), count, advisor.runs - before)

@@ -541,7 +541,7 @@ class _Dented(_Known):
 
 
 def test_an_answer_that_larger_buffers_miss_says_so() -> None:
-    advisor = _Dented(seed=1, slope=0.5, noise=0.02, truth=100)
+    advisor = _Dented(seed=1, slope=0.5, noise=0.02, truth=100, packets=1e5)
     found = answer(advisor, advisor.targets[0], 100)
     assert found.high < 160
     assert "with 169 packets it is missed again" in found.doubt
