@@ -211,17 +211,19 @@ def _odd(advisor: Advisor, target: Target, end: float, seeds: int) -> Iterator[s
     lost = advisor.bound(target) * advisor.packets * seeds
     if target.name == "loss_rate" and lost < FEW_LOSSES:
         yield f"it is of {lost:.0f} losses; give a longer --duration"
+    tried = [(size, advisor.seeds_of(size)) for size in advisor.asked()]
     if not target.is_growing:
-        # What is said of all larger ones is tried of the largest once.
-        advisor.ask([math.floor(advisor.most)], LOOK[:1])
-    for size in advisor.asked():
+        # What is said of all larger ones is tried of the largest, by a seed that no curve shows.
+        most = math.floor(advisor.most)
+        advisor.ask([most], FRESH[:1])
+        tried.append((most, FRESH[:1]))
+    for size, own in tried:
         if (size < end) != target.is_growing or size == end:
             continue
-        own = advisor.seeds_of(size)
         if not _misses(advisor, target, size, own):
             continue
         advisor.ask([size], FRESH)
-        if _misses(advisor, target, size, [*own, *FRESH]):
+        if _misses(advisor, target, size, sorted({*own, *FRESH})):
             yield f"with {size} packets it is missed again"
             return
 
@@ -271,7 +273,8 @@ def _bracket(
     """Return two places of the lattice between which the target begins or ceases to be met.
 
     The first is None if it is met, or missed, from the smallest on, the second if up to the
-    largest. Steps from where it begins are of so many places; they lie `CLOSE` apart at the end.
+    largest. The step from where it begins is of so many places, and further ones of `FAR`; they lie
+    `CLOSE` apart at the end, or nearer.
     """
 
     def misses(place: int) -> bool:
@@ -290,12 +293,12 @@ def _bracket(
             low = here
             if here == most:
                 return low, None
-            here = min(here + step, most)
+            here, step = min(here + step, most), FAR
         else:
             high = here
             if here == least:
                 return None, high
-            here = max(here - step, least)
+            here, step = max(here - step, least), FAR
     while high - low > CLOSE:
         middle = (low + high) // 2
         low, high = (middle, high) if misses(middle) else (low, middle)

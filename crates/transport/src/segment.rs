@@ -198,7 +198,8 @@ impl Segment {
             // In 32 bits, as QUIC's numbers are.
             let own = data.quic.unwrap_or(self.number as u32);
             let ahead = (number as u32).wrapping_sub(own);
-            if ahead > 0 && ahead <= data.behind / self.bytes {
+            let reach = u64::from(ahead) * u64::from(self.bytes);
+            if ahead > 0 && reach <= u64::from(data.behind) {
                 data.behind -= self.bytes - bytes;
             }
         }
@@ -340,5 +341,26 @@ mod tests {
     #[test]
     fn a_segment_is_a_cache_line() {
         assert_eq!(size_of::<Segment>(), 64);
+    }
+
+    /// Packet 8 of TCP, or of QUIC's data, is the last and has 100 bytes; those before it in its
+    /// burst have 1000 and say so of what is behind them.
+    #[test]
+    fn a_short_last_packet_is_told_by_those_before_it_in_its_burst() {
+        for quic in [false, true] {
+            let shortened = |data: u64, behind| {
+                let (number, quic) =
+                    if quic { (data + 70, Some(data as u32)) } else { (data, None) };
+                let header = Header::Data(DataHeader { behind, quic, ..DataHeader::default() });
+                let mut segment = Segment::data(number, Time::ZERO, 1000, header);
+                segment.shorten(8, 100);
+                (segment.bytes, segment.behind())
+            };
+            assert_eq!(shortened(8, 0), (100, 0), "the last itself");
+            assert_eq!(shortened(7, 1000), (1000, 100));
+            assert_eq!(shortened(6, 2000), (1000, 1100));
+            assert_eq!(shortened(5, 2000), (1000, 2000), "its burst ends before the last");
+            assert_eq!(shortened(9, 1000), (1000, 1000), "it is behind the last");
+        }
     }
 }
