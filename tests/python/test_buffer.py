@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import narrows as nw
 from binary import Run
 from narrows.advisor import Advisor
 from narrows.buffer import Part, answer
+from narrows.cli.work.buffer import Ask, Load
 from narrows.errors import Error
 from narrows.targets import Target, targets_of
 from narrows.theory import buffers, bursts, queue
@@ -307,6 +309,41 @@ def test_a_target_that_is_missed_again_beyond_its_answer_is_said_to_be() -> None
     assert "it is missed again" in found.doubt, found
 
 
+def asked(rate: str, flows: int, cc: str = "cubic") -> Ask:
+    load = Load(None, "drop-tail", None, None, False)
+    target = "utilisation >= 0.98"
+    return Ask(rate, "20ms..80ms", flows, cc, target, load, None, "4bdp", Path(".narrows"))
+
+
+@pytest.mark.parametrize(
+    ("rate", "flows", "cc", "length", "waited"),
+    [
+        # Windows of 133 packets at 80 ms, after whose loss CUBIC rises for 4.64 s.
+        ("10Gbps", 500, "cubic", 22, 15),
+        ("10Gbps", 5000, "cubic", 14, 7.5),
+        ("10Gbps", 1, "cubic", 46, 31),
+        ("10Gbps", 500, "400*cubic/100*bbr", 22, 15),
+        ("100Mbps", 10, "bbr", 60, 18),
+    ],
+)
+def test_it_is_measured_once_windows_are_back(
+    rate: str, flows: int, cc: str, length: float, waited: float
+) -> None:
+    ask = asked(rate, flows, cc)
+    groups = ask.groups(cc, flows)
+    assert ask.times(groups) == pytest.approx((length, waited))
+    assert ask.scenario(groups).checked.times() == pytest.approx((length, waited))
+
+
+def test_what_is_measured_is_what_stays() -> None:
+    # Three to ten seconds after the start, as it was once, one would see 0.93.
+    ask = asked("5Gbps", 250)
+    base = ask.scenario(ask.groups("cubic", 250), "1060p")
+    later = base.with_(warmup="22s", duration="40s")
+    now, then = (nw.run(it).links["utilisation"][0] for it in (base, later))
+    assert now == pytest.approx(then, abs=0.012)
+
+
 def test_any_delay_and_no_delay_are_told_apart(narrows: Run, tmp_path: Path) -> None:
     words = ["buffer", "--rate", "20Mbps", "--rtt", "20ms", "--flows", "4", "--duration", "5"]
     words += ["--cache", str(tmp_path), "--target"]
@@ -560,7 +597,7 @@ def test_the_safe_end_is_one_whose_fresh_mean_meets_the_target() -> None:
     ("words", "said"),
     [
         (["--target", "utilization >= 0.98"], '--target: unknown metric "utilization"'),
-        (["--rate", "10"], '--rate: "10" is not a rate'),
+        (["--rate", "10"], '--rate: "10" is no rate; try 10Gbps'),
         (["--cc", "qubic"], '--cc: unknown controller "qubic"'),
         (["--cc", "cubic,reno"], "which --given takes"),
         (["--queue", "foo"], '--queue: unknown queue "foo"'),

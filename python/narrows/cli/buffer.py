@@ -76,8 +76,8 @@ def buffer(
     duration: Annotated[
         str | None,
         typer.Option(
-            help="Simulated time of a run.  [default: 10s, 100 RTTs, or with BBR 60s, if longer; "
-            "20s of many BBR flows from 4 Gbps on]"
+            help="Simulated time of a run.  [default: the longest of 10s, 100 RTTs, what windows "
+            "take to get out of step, and with BBR 60s, of many flows from 4 Gbps on 20s]"
         ),
     ] = None,
     most: Annotated[
