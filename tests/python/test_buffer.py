@@ -336,12 +336,26 @@ def test_it_is_measured_once_windows_are_back(
 
 
 def test_what_is_measured_is_what_stays() -> None:
-    # Three to ten seconds after the start, as it was once, one would see 0.93.
+    # Three to ten seconds after the start, as it was once, one would see 0.92 and later 0.99.
     ask = asked("5Gbps", 250)
     base = ask.scenario(ask.groups("cubic", 250), "1060p")
     later = base.with_(warmup="22s", duration="40s")
     now, then = (nw.run(it).links["utilisation"][0] for it in (base, later))
     assert now == pytest.approx(then, abs=0.012)
+
+
+@pytest.mark.parametrize(
+    ("duration", "is_early"),
+    [([], False), (["--duration", "13s"], True), (["--duration", "33s"], False)],
+)
+def test_a_run_that_is_measured_too_early_says_so(
+    narrows: Run, tmp_path: Path, duration: list[str], is_early: bool
+) -> None:
+    # Windows of 33 packets, and rises of 2.92 s.
+    words = ["buffer", "--rate", "20Mbps", "--rtt", "80ms", "--flows", "4", "--cache"]
+    done = narrows(*words, str(tmp_path), *duration, "--target", "delay_p99 <= 5s")
+    said = "in step until 9.8 s: leave --duration out or give 33s"
+    assert (said in done.stderr) == is_early, done.stderr
 
 
 def test_any_delay_and_no_delay_are_told_apart(narrows: Run, tmp_path: Path) -> None:
@@ -597,7 +611,7 @@ def test_the_safe_end_is_one_whose_fresh_mean_meets_the_target() -> None:
     ("words", "said"),
     [
         (["--target", "utilization >= 0.98"], '--target: unknown metric "utilization"'),
-        (["--rate", "10"], '--rate: "10" is no rate; try 10Gbps'),
+        (["--rate", "10"], '--rate: "10" is not a rate'),
         (["--cc", "qubic"], '--cc: unknown controller "qubic"'),
         (["--cc", "cubic,reno"], "which --given takes"),
         (["--queue", "foo"], '--queue: unknown queue "foo"'),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -51,6 +52,18 @@ def test_queues_and_laws_are_those_that_a_cell_names() -> None:
     assert "rtt_control=none" in made and 'max_window = "2172p"' in made, made
 
 
+def test_single_flows_of_two_sessions_begin_as_far_apart_as_these() -> None:
+    # What two draws from 0.52 s differ by has a deviation of 0.52/√6 = 0.21 s.
+    cell = next(_with("nyu-l4s", "fifo", "bbr2"))
+    assert [it.get("start_spread") for it in _flows(cell)] == ["520ms", "520ms"]
+    many = next(it for it in cells("nyu-l4s").values() if it.groups[0].count > 1)
+    others = (many, cells("nyu-ware")[WARE], next(_with("heist", "fifo", "cubic")))
+    for cell in others:
+        counts = [group.count for group in cell.groups]
+        far = [it.get("start_spread") == "520ms" for it in _flows(cell)]
+        assert far == [cell is many and count == 1 for count in counts], cell.id
+
+
 def test_receivers_and_routers_are_set_up_as_their_sources_say() -> None:
     heeding = [it for it in cells("nyu-l4s").values() if ("bbr2", True) in _heeds(it)]
     # The notebook's receivers echo marks; files of those that do not are named for it.
@@ -67,6 +80,10 @@ def test_receivers_and_routers_are_set_up_as_their_sources_say() -> None:
     assert ":min=22.0167:max=66.0502:weight=0.03125:mean_packet=1000" in made, made
     made = scenario(Bench(), next(_with("heist", "red-adaptive", "reno"))).to_toml()
     assert ":min=8.25627:max=24.7688:weight=0.0625" in made, made
+
+
+def _flows(cell: Cell) -> list[dict[str, Any]]:
+    return list(scenario(Bench(), cell).fields["flows"])
 
 
 def _heeds(cell: Cell) -> list[tuple[str, bool]]:

@@ -83,8 +83,8 @@ WHOLE = "not turned off"
 # each (fatihsarpkaya/L4S-PAM2025, single_flow_experiments.ipynb). How far apart such sessions begin
 # is seen in fatihsarpkaya/bottleneck-prediction of the same group, begun in the same way, whose
 # files have stamps of two (data/time_main.csv, latest_topology_time_main.csv, 1554 runs): their
-# difference has a deviation of 0.21 s, as that of two uniform draws from 0.52 s has. iperf3 begins
-# the flows of one session together.
+# difference has a deviation of 0.21 s, as that of two uniform draws from 0.52 s has. Flows of one
+# session, which iperf3 begins together, have the usual 0.1 s.
 SESSIONS, APART_S = "nyu-l4s", 0.52
 # Runs of three hours are shortened. Of these the first tenth is not measured: a start would weigh
 # nine times as much as it does there.

@@ -77,7 +77,7 @@ def buffer(
         str | None,
         typer.Option(
             help="Simulated time of a run.  [default: the longest of 10s, 100 RTTs, what windows "
-            "take to get out of step, and with BBR 60s, of many flows from 4 Gbps on 20s]"
+            "take to get out of step, and 60s with BBR; 20s with many BBR flows from 4 Gbps on]"
         ),
     ] = None,
     most: Annotated[

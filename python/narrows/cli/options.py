@@ -107,7 +107,7 @@ def rate_of(option: str, text: str) -> float:
     """
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*([kMGT]?)bps", text.strip())
     if not match or not float(match[1]):
-        raise Error(f'{option}: "{text}" is no rate; try 10Gbps')
+        raise Error(f'{option}: "{text}" is not a rate; try 10Gbps')
     return float(match[1]) * {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}[match[2]]
 
 

@@ -48,10 +48,14 @@ KEPT_SHARE = {
 LONG, SHORTER, MANY_BBR, DEAR = 60.0, 20.0, 32, 2e7
 # Seconds within which all have begun, and for which is measured at the least.
 BEGUN, MEASURED = 1.0, 6.0
-# How many of CUBIC's rises are waited for and measured, and what the longest is taken to last, in
-# seconds. After one rise flows are still in step: 500 flows over 10 Gbps and a buffer of BDP/√n
-# have 0.93 of the link from 3 s on, 0.97 from 7 s on and 0.98 from 15 s on.
+# How many of CUBIC's rises are waited for and measured, and how many seconds the longest is taken
+# to last. After one, flows are still in step: 250 flows over 5 Gbps and a buffer of 1060 packets
+# have 0.92 of the link from 3 s on, 0.97 from 7 s, 0.984 from 14 s and 0.989 from 28 s on.
 WAITED_FOR, RISES, LONGEST_RISE = 3.0, 1.5, 10.0
+# CUBIC's C, in packets/s³ (RFC 9438, §4.1).
+CUBIC_C = 0.4
+# The part of a run that is not measured, where no rise asks for more.
+UNMEASURED = 0.3
 LEAST_TRIPS = 20
 # Which option fills which field of the scenario.
 OPTIONS = {
@@ -148,6 +152,11 @@ class Ask:
             raise Error(f'--rtt: "{self.rtt}" is no RTT, nor a range of them; try 20ms..80ms')
         return ends
 
+    @property
+    def packets_per_second(self) -> float:
+        """How many full packets the link carries."""
+        return rate_of("--rate", self.rate) / 12e3
+
     def groups(self, cc: str, flows: int | None) -> list[dict[str, Any]]:
         """Return the groups of flows, whose RTTs are spread over the range."""
         low, high = self.rtts
@@ -164,11 +173,22 @@ class Ask:
             if count
         ]
 
+    def rest(self, groups: Sequence[dict[str, Any]]) -> tuple[float, float]:
+        """Return from when on windows are out of step, and until when that is to be measured.
+
+        In seconds. Slow starts end for all flows at once; windows are out of step when CUBIC has
+        come back some times to where it was (RFC 9438, §4.2, eq. 2).
+        """
+        flows = sum(group["count"] for group in groups)
+        window = self.packets_per_second * self.rtts[1] / flows
+        rise = min(math.cbrt(window * (1 - KEPT_SHARE["cubic"]) / CUBIC_C), LONGEST_RISE)
+        waited = math.ceil(10 * (BEGUN + WAITED_FOR * rise)) / 10
+        return waited, math.ceil(waited + max(MEASURED, RISES * rise))
+
     def times(self, groups: Sequence[dict[str, Any]]) -> tuple[float, float]:
         """Return how long a run is, and from when on it is measured, in seconds.
 
-        Many RTTs, and several probes of BBR. Slow starts end for all flows at once; windows are
-        out of step when CUBIC has come back some times to where it was (RFC 9438, §4.2, eq. 2).
+        Until windows have rested, for many RTTs, and for several probes of BBR.
         """
         if self.duration:
             given, least = _core.seconds("--duration", self.duration), LEAST_TRIPS * self.rtts[1]
@@ -177,17 +197,13 @@ class Ask:
                     f"--duration: {self.duration} is less than {LEAST_TRIPS} of the largest round "
                     f"trips, in which windows do not come to rest; try {least:g}s"
                 )
-            return given, 0.3 * given
-        rate = rate_of("--rate", self.rate) / 12e3
+            return given, UNMEASURED * given
         bbr = sum(group["count"] for group in groups if "bbr" in group["cc"])
-        is_dear = bbr >= MANY_BBR and rate * LONG > DEAR
+        is_dear = bbr >= MANY_BBR and self.packets_per_second * LONG > DEAR
         probes = 0.0 if bbr == 0 else SHORTER if is_dear else LONG
-        window = rate * self.rtts[1] / sum(group["count"] for group in groups)
-        rise = min(math.cbrt(window * (1 - KEPT_SHARE["cubic"]) / 0.4), LONGEST_RISE)
-        waited = math.ceil(10 * (BEGUN + WAITED_FOR * rise)) / 10
-        rested = math.ceil(waited + max(MEASURED, RISES * rise))
+        waited, rested = self.rest(groups)
         length = max(10.0, 100 * self.rtts[1], probes, rested)
-        return length, max(0.3 * length, waited)
+        return length, max(UNMEASURED * length, waited)
 
     def scenario(self, groups: list[dict[str, Any]], packets: str = "100p") -> Scenario:
         """Return the scenario with a buffer."""
@@ -206,8 +222,8 @@ class Ask:
 
     def parts(self, groups: Sequence[dict[str, Any]], targets: Sequence[Target]) -> list[Part]:
         """Return two parts of the link, the smaller first; none if runs are short."""
-        bits = rate_of("--rate", self.rate)
-        packets, flows = bits / 12e3 * self.times(groups)[0], sum(it["count"] for it in groups)
+        length, _ = self.times(groups)
+        packets, flows = self.packets_per_second * length, sum(it["count"] for it in groups)
         largest = min(packets / PART_PACKETS, flows / PART_FLOWS)
         if largest < PARTS_APART * WORTH:
             return []
@@ -279,7 +295,7 @@ def advise(ask: Ask, chip: Chip | None, as_json: bool, output: Path | None, forc
     told = [*rules(link), *_shares(chip)]
     most = packets_of(scenario.with_({"dumbbell.buffer": ask.most}))
     store = Store(ask.cache / KEPT)
-    length, from_when = ask.times(groups)
+    length, from_when = scenario.checked.times()
     advisor = Advisor(scenario, targets, most, store, link.rate * (length - from_when))
     check_searched(targets)
     if not as_json:
@@ -340,9 +356,15 @@ def _assumed(ask: Ask, groups: Sequence[dict[str, Any]], link: Link, scenario: S
     seconds, from_when = scenario.checked.times()
     laws = "/".join(f"{group['count']}*{group['cc']}" for group in groups)
     trips = f"{low * 1e3:g}" if low == high else f"{low * 1e3:g} to {high * 1e3:g}"
+    waited, _ = ask.rest(groups)
+    enough = math.ceil(waited / UNMEASURED)
+    early = (
+        f", where windows are in step until {waited:g} s: leave --duration out or give {enough}s"
+    )
     return (
         f"{laws} over {ask.rate}{_beside(ask.load)}, {trips} ms: windows of {link.window:.3g} "
         f"packets, bursts of {link.burst}; runs of {seconds:g} s, measured from {from_when:g} s on"
+        f"{early if from_when < waited else ''}"
     )
 
 
