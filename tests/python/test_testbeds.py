@@ -17,17 +17,19 @@ from narrows_papers.testbeds.setup import QUEUES, scenario, why_not
 
 LABS = ["nyu-ware", "nyu-scherrer", "nyu-l4s", "heist", "l4steam", "nyu-many-cloudlab"]
 LABS += ["gomez", "greenscreen"]
+HEIST = "s1/prague-20ms+prague-10ms/50mbps/pfifo(1000)"
 WARE = "nyu-ware/figure2a/1xbbr1+1xcubic/10mbps/40ms/1bdp"
 
 
 def test_a_cell_becomes_the_scenario_that_its_file_names() -> None:
     made = scenario(Bench(), cells("nyu-ware")[WARE]).to_toml()
     # htb and bfifo count 1514 bytes of what has 1500 here: 10 Mbps and 51,200 bytes; and htb's
-    # packets leave when their turn of 1.2112 ms begins, so that one more finds room.
+    # packets leave when their turn of 1.2112 ms begins, so that one more finds room; idle RTTs there
+    # are 0.11 ms longer than netem was told, at the least.
     for line in (
         'rate = "9.90753Mbps"',
         'buffer = "52.227kB"',
-        'rtt = "38.7888ms"',
+        'rtt = "38.8988ms"',
         'duration = "1000s"',
         'warmup = "600s"',
         'cc = "bbr1"',
@@ -62,6 +64,18 @@ def test_single_flows_of_two_sessions_begin_as_far_apart_as_these() -> None:
         counts = [group.count for group in cell.groups]
         far = [it.get("start_spread") == "520ms" for it in _flows(cell)]
         assert far == [cell is many and count == 1 for count in counts], cell.id
+
+
+def test_hosts_take_the_time_that_pings_of_their_kind_did() -> None:
+    # Ranges of five pings, 0.109 and 0.114 ms, are 2.326 deviations, and each end has 1/√2 of one.
+    told = {"nyu-ware": "33.1us", "nyu-l4s": "33.1us", "nyu-many-cloudlab": "34.7us"}
+    for lab in LABS:
+        for cell in list(cells(lab).values())[:40]:
+            waits = [it["host"]["wait"] for it in _flows(cell)]
+            assert set(waits) == {told.get(lab, "33.1us" if "nyu" in lab else "14.1us")}, cell.id
+    # An RTT of its own has the same time added: 10 ms − 0.2422 ms, a turn at 50 Mbps, + 0.1767 ms.
+    [mixed] = [it for it in cells("heist").values() if it.id.endswith(HEIST)]
+    assert [it.get("rtt") for it in _flows(mixed)] == ["19.9345ms", "9.93448ms"]
 
 
 def test_receivers_and_routers_are_set_up_as_their_sources_say() -> None:

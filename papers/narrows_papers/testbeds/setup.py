@@ -12,6 +12,7 @@ from narrows.networks import dumbbell
 from narrows.scenario import Scenario
 from narrows_papers.bench import Bench
 from narrows_papers.testbeds.cell import Cell, Group
+from narrows_papers.testbeds.hosts import HOSTS
 
 # htb, tbf and bfifo count the 14 bytes of an Ethernet header; a packet here has 1500 bytes.
 FRAME_BYTES = 1514
@@ -19,7 +20,7 @@ FRAME = 1500 / FRAME_BYTES
 # htb lets a packet go as soon as its class owes nothing, and charges it then (sch_htb.c,
 # htb_class_mode, htb_charge_class): it is on the faster wire when its turn begins, and no more in
 # the leaf's queue. Here it reaches the other end when its turn is over, and counts in the queue
-# till then. So RTTs are a packet's turn shorter than the authors', and queues a packet longer.
+# till then. So RTTs are a packet's turn shorter than there, and queues a packet longer.
 HTB = "htb rate"
 # BBR's version 3 is `bbr` here.
 LAWS = {
@@ -156,7 +157,7 @@ def _habits(cell: Cell) -> Literal["linux5", "l4steam"]:
 
 def _rtt(cell: Cell, told_ms: float) -> str:
     turn_ms = FRAME_BYTES * 8e-3 / cell.rate_mbps if HTB in cell.bottleneck else 0.0
-    return f"{told_ms - turn_ms:.6g}ms"
+    return f"{told_ms + HOSTS[cell.lab].least_ms - turn_ms:.6g}ms"
 
 
 def _buffer(cell: Cell) -> str:
@@ -205,7 +206,8 @@ def _red(limit: int) -> str:
 
 def _flow(cell: Cell, group: Group) -> dict[str, Any]:
     cc = LAWS[group.law]
-    flow: dict[str, Any] = {"cc": cc, "count": group.count}
+    host = {"wait": HOSTS[cell.lab].wait}
+    flow: dict[str, Any] = {"cc": cc, "count": group.count, "host": host}
     if group.law == "prague":
         flow["cc"] = f"prague:{PRAGUE.get(cell.kernel, NEW_PRAGUE)}{_fallback(cell, group)}"
     if group.law == "bbr3" and group.ecn:
