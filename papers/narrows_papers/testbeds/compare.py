@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import polars as pl
 
-from narrows.sweeps import Sweep
 from narrows_papers.bench import Bench
 from narrows_papers.testbeds.cell import Cell
 from narrows_papers.testbeds.setup import scenario
@@ -16,8 +16,16 @@ from narrows_papers.testbeds.setup import scenario
 POINTS, LOSS = 5.0, 1.3
 
 
-def run(bench: Bench, chosen: Sequence[Cell], seeds: int) -> Sweep:
-    """Run cells.
+class Runs(NamedTuple):
+    """Tables of runs, as those of a sweep with the axis ``cell``."""
+
+    groups: pl.DataFrame
+    flows: pl.DataFrame
+    links: pl.DataFrame
+
+
+def run(bench: Bench, chosen: Sequence[Cell], seeds: int) -> Runs:
+    """Run cells, each seed over another of the RTTs that were published of their hosts.
 
     Parameters
     ----------
@@ -30,18 +38,24 @@ def run(bench: Bench, chosen: Sequence[Cell], seeds: int) -> Sweep:
 
     Returns
     -------
-    Sweep
-        With the axis ``cell``.
+    Runs
+        Of all seeds.
     """
     by_id = {cell.id: cell for cell in chosen}
-    return bench.sweep(
-        lambda cell: scenario(bench, by_id[cell]),
-        cell=list(by_id),
-        seeds=bench.seeds(seeds),
-    )
+    count = bench.seeds(seeds)
+
+    def at(part: float, seed: int) -> Runs:
+        found = bench.sweep(
+            lambda cell: scenario(bench, by_id[cell], part), cell=list(by_id), seeds=[seed]
+        )
+        return Runs(found.groups, found.flows, found.links)
+
+    # In the middles of as many equal parts.
+    each = [at((seed - 0.5) / count, seed) for seed in range(1, count + 1)]
+    return Runs(*(pl.concat(tables) for tables in zip(*each, strict=True)))
 
 
-def shares(chosen: Sequence[Cell], result: Sweep) -> pl.DataFrame:
+def shares(chosen: Sequence[Cell], result: Runs) -> pl.DataFrame:
     """Return the goodput of each group of each cell, measured and predicted.
 
     Parameters

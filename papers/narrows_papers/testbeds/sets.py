@@ -10,12 +10,11 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from narrows.plot import panels
-from narrows.sweeps import Sweep
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, stated
 from narrows_papers.registry import Finding, experiment
 from narrows_papers.testbeds.cell import Cell
-from narrows_papers.testbeds.compare import LOSS, run, shares, worst
+from narrows_papers.testbeds.compare import LOSS, Runs, run, shares, worst
 from narrows_papers.testbeds.judge import biases, legend, scatter, within, within_each
 from narrows_papers.testbeds.setup import why_not
 from narrows_papers.testbeds.shared import cells_of, shared_set
@@ -155,7 +154,7 @@ def _factor(lab: object, words: str, part: pl.DataFrame) -> Claim:
     return stated(text, "80 % (ours)", found, held >= 0.8 * len(ratios))
 
 
-def _told(chosen: Sequence[Cell], result: Sweep, scale: float) -> pl.DataFrame:
+def _told(chosen: Sequence[Cell], result: Runs, scale: float) -> pl.DataFrame:
     """Return Jain's index, loss and drops per halving of each cell, measured and predicted."""
     flows = result.flows
     links = result.links.filter(pl.col("link") == 0)

@@ -115,7 +115,7 @@ def why_not(cell: Cell) -> str:
     return ""
 
 
-def scenario(bench: Bench, cell: Cell) -> Scenario:
+def scenario(bench: Bench, cell: Cell, part: float = 0.5) -> Scenario:
     """Return the scenario of a cell.
 
     Parameters
@@ -124,6 +124,8 @@ def scenario(bench: Bench, cell: Cell) -> Scenario:
         Which scales durations.
     cell
         A cell that `why_not` has nothing against.
+    part
+        Where its RTTs lie among those that were published of its hosts, from 0 to 1.
 
     Returns
     -------
@@ -137,9 +139,9 @@ def scenario(bench: Bench, cell: Cell) -> Scenario:
     whole: dict[str, Any] = {"super_packets": True} if WHOLE in cell.offloads else {}
     return dumbbell(
         f"{cell.rate_mbps * FRAME:.6g}Mbps",
-        _rtt(cell, cell.rtt_ms),
+        _rtt(cell, cell.rtt_ms, part),
         _buffer(cell),
-        flows=[_flow(cell, group) for group in cell.groups],
+        flows=[_flow(cell, group, part) for group in cell.groups],
         queue=_queue(cell),
         duration=bench.seconds(length),
         warmup=bench.seconds(warmup),
@@ -155,9 +157,9 @@ def _habits(cell: Cell) -> Literal["linux5", "l4steam"]:
     return "l4steam" if is_newer else "linux5"
 
 
-def _rtt(cell: Cell, told_ms: float) -> str:
+def _rtt(cell: Cell, told_ms: float, part: float) -> str:
     turn_ms = FRAME_BYTES * 8e-3 / cell.rate_mbps if HTB in cell.bottleneck else 0.0
-    return f"{told_ms + HOSTS[cell.lab].least_ms - turn_ms:.6g}ms"
+    return f"{told_ms + HOSTS[cell.lab].beyond_ms(part) - turn_ms:.6g}ms"
 
 
 def _buffer(cell: Cell) -> str:
@@ -204,7 +206,7 @@ def _red(limit: int) -> str:
     return f"{thresholds}:weight={weight}:mean_packet=1000"
 
 
-def _flow(cell: Cell, group: Group) -> dict[str, Any]:
+def _flow(cell: Cell, group: Group, part: float) -> dict[str, Any]:
     cc = LAWS[group.law]
     host = {"wait": HOSTS[cell.lab].wait}
     flow: dict[str, Any] = {"cc": cc, "count": group.count, "host": host}
@@ -222,7 +224,7 @@ def _flow(cell: Cell, group: Group) -> dict[str, Any]:
         if told in cell.sockets:
             flow["max_window"] = f"{buffer // 2 // 1448}p"
     if group.rtt_ms is not None:
-        flow["rtt"] = _rtt(cell, group.rtt_ms)
+        flow["rtt"] = _rtt(cell, group.rtt_ms, part)
     if group.rtt_spread_ms and group.count > 1:
         flow["rtt_spread"] = f"{group.rtt_spread_ms:g}ms"
     if group.start_s:
