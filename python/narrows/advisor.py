@@ -141,13 +141,14 @@ class Advisor:
         return [float(self._known[packets, seed][place][0]) for seed in seeds]
 
     def timeouts(self, packets: int) -> float:
-        """Return how many timeouts a flow had in a run with a buffer, that has been asked for.
+        """Return how many timeouts a flow had in a second with a buffer that has been asked for.
 
         NaN for stacks that do not tell.
         """
         seeds = [*self.seeds_of(packets), *(it for it in FRESH if (packets, it) in self._known)]
         sums = [sum(self.each(name, packets, seeds)) for name in self._counts]
-        return sum(sums) / (len(seeds) * sum(self._counts.values()))
+        length, from_when = self._base.checked.times()
+        return sum(sums) / (len(seeds) * sum(self._counts.values()) * (length - from_when))
 
     def asked(self) -> list[int]:
         """Return the buffers that have been run, in order."""

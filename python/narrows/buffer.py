@@ -14,7 +14,7 @@ link by a small power, 0 where it is small (Raina and Wischik) and 1/2 where it 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,6 +71,9 @@ class Answer:
         How many seeds each buffer had.
     doubt
         Why it is not sure, for people; empty if it is.
+    until
+        The last buffer, from the answer on, before one that misses the target again; None if none
+        that was tried does.
     """
 
     target: Target
@@ -80,6 +83,7 @@ class Answer:
     runs: int
     seeds: int
     doubt: str = ""
+    until: float | None = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,9 @@ def answer(
         low, high = _bracket(advisor, target, _place(guess), FAR)
     else:
         low, high = _bracket(advisor, target, _place(told) - CLOSE // 2, CLOSE)
+    if high is None and not target.is_growing:
+        # What rises with the buffer may have fallen again there, as BBR's utilisation does.
+        low, high = _below(advisor, target)
     if low is None or high is None:
         packets = 0.0 if low is None else math.inf
         return Answer(target, packets, packets, packets, advisor.runs - before, len(LOOK))
@@ -202,30 +209,50 @@ def _told(
         low, packets = min(low, sure), min(packets, sure)
     else:
         high = max(high, sure)
-    doubts += _odd(advisor, target, low if target.is_growing else high, seeds)
-    return Answer(target, packets, low, high, runs, seeds, "; ".join(doubts))
-
-
-def _odd(advisor: Advisor, target: Target, end: float, seeds: int) -> Iterator[str]:
-    """Yield what makes an answer doubtful though its interval is small; `end` is the safe one."""
+    end = low if target.is_growing else high
     lost = advisor.bound(target) * advisor.packets * seeds
     if target.name == "loss_rate" and lost < FEW_LOSSES:
-        yield f"it is of {lost:.0f} losses; give a longer --duration"
+        doubts.append(f"it is of {lost:.0f} losses; give a longer --duration")
+    again = _again(advisor, target, end)
+    if again is None:
+        return Answer(target, packets, low, high, runs, seeds, "; ".join(doubts))
+    doubts.append(f"with {again} packets it is missed again")
+    until = _until(advisor, target, end, again)
+    return Answer(target, packets, low, high, runs, seeds, "; ".join(doubts), until)
+
+
+def _until(advisor: Advisor, target: Target, end: float, again: int) -> float:
+    """Return the last buffer from a safe end on that meets the target before one that misses it."""
+    until, way = _place(end), -1 if target.is_growing else 1
+    missed = _place(again)
+    while abs(missed - until) > len(NEAR) - 1:
+        middle = (until + missed) // 2
+        size = _size(advisor, middle)
+        advisor.ask([size], LOOK)
+        if _misses(advisor, target, size, LOOK):
+            missed = middle
+        else:
+            until = middle
+    return way * max(way * end, way * float(_size(advisor, until)))
+
+
+def _again(advisor: Advisor, target: Target, end: float) -> int | None:
+    """Return the next buffer beyond the safe end that misses the target again, of those tried."""
     tried = [(size, advisor.seeds_of(size)) for size in advisor.asked()]
     if not target.is_growing:
         # What is said of all larger ones is tried of the largest, by a seed that no curve shows.
         most = math.floor(advisor.most)
         advisor.ask([most], FRESH[:1])
         tried.append((most, FRESH[:1]))
-    for size, own in tried:
+    for size, own in sorted(tried, key=lambda it: abs(it[0] - end)):
         if (size < end) != target.is_growing or size == end:
             continue
         if not _misses(advisor, target, size, own):
             continue
         advisor.ask([size], FRESH)
         if _misses(advisor, target, size, sorted({*own, *FRESH})):
-            yield f"with {size} packets it is missed again"
-            return
+            return size
+    return None
 
 
 def _misses(advisor: Advisor, target: Target, packets: int, seeds: Sequence[int]) -> bool:
@@ -241,7 +268,8 @@ def _confirmed(advisor: Advisor, target: Target, end: float) -> int | None:
     """
     packets = max(LEAST, math.floor(end) if target.is_growing else math.ceil(end))
     way = -1 if target.is_growing else 1
-    for _ in range(STEPS):
+    most = max(1, round(packets * STEPS / 50))
+    for _ in range(min(STEPS, most + 1)):
         advisor.ask([packets], FRESH)
         if not _misses(advisor, target, packets, FRESH):
             return packets
@@ -303,6 +331,20 @@ def _bracket(
         middle = (low + high) // 2
         low, high = (middle, high) if misses(middle) else (low, middle)
     return low, high
+
+
+def _below(advisor: Advisor, target: Target) -> tuple[int | None, int | None]:
+    """Return what `_bracket` does, if one of the smaller buffers meets the target.
+
+    A run each says which; else up to the largest none does.
+    """
+    least, most = _place(LEAST), _place(advisor.most)
+    for place in range(least, most, FAR // 2):
+        size = _size(advisor, place)
+        advisor.ask([size], LOOK[:1])
+        if not _misses(advisor, target, size, LOOK[:1]):
+            return _bracket(advisor, target, place, FAR // 2)
+    return most, None
 
 
 def _crossing(

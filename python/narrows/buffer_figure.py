@@ -11,6 +11,7 @@ import numpy as np
 from narrows.metrics import SHOWN, WORDS
 from narrows.plot import escaped
 from narrows.statistics import mean_and_interval
+from narrows.theory import droptail
 from narrows.theory.buffers import FEW, utilisation
 from narrows.theory.bursts import batch_loss, paced_excess
 
@@ -123,6 +124,8 @@ def _theory(places: Sequence[Axes], link: Link, sizes: np.ndarray) -> None:
     if link.flows == 1:
         least = np.minimum(link.beta * (1 + sizes / link.bdp), 1.0)
         used.plot(sizes, least, color="black", label="after a loss, β(1 + B/BDP)", **LINE)
+        mean = droptail.utilisation(sizes / link.bdp, link.beta)
+        used.plot(sizes, mean, color="C4", label="mean of a sawtooth", **LINE)
     elif link.flows >= FEW:
         least = utilisation(sizes, link.bdp, link.flows, link.beta)
         used.plot(sizes, least, color="black", label="normal windows", **LINE)

@@ -130,7 +130,8 @@ def buffer(
     ask = Ask(rate, rtt, flows, cc, target, load, length, most or "4bdp", cache)
     if "," in cc and not given:
         raise Error(f'--cc: "{cc}" is a list, which --given takes; for a mixture write cubic/bbr')
-    with told_by_option(OPTIONS):
+    options = OPTIONS | ({r"dumbbell\.buffer": "--given"} if given else {})
+    with told_by_option(options):
         if given:
             invert(ask, given, json_, output, force)
             return

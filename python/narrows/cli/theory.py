@@ -88,7 +88,10 @@ def fluid(
         str | None,
         typer.Option(help="For dctcp: mark all that finds so much queued, like 20p."),
     ] = None,
-    duration: Annotated[str, typer.Option(help="Simulated time.")] = "60s",
+    duration: Annotated[
+        str | None,
+        typer.Option(help="Simulated time.  [default: 60s, or 12,500 RTTs if that is less]"),
+    ] = None,
     seed: Annotated[int, typer.Option(help="The packets' seed.", min=0)] = 1,
     json_: Json = False,
     output: Output = None,
@@ -97,4 +100,5 @@ def fluid(
     """Solve a fluid model, run the packets, and draw both over each other."""
     from narrows.cli.work.theory import Wire, flow
 
-    flow(Wire(rate, rtt, buffer, mark), cc, with_unit(duration), seed, json_, output, force)
+    length = with_unit(duration) if duration else None
+    flow(Wire(rate, rtt, buffer, mark), cc, length, seed, json_, output, force)

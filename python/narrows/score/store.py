@@ -33,6 +33,8 @@ class Store:
         self._lock = threading.Lock()
         self._known: dict[str, Numbers] = {}
         self._is_cut = False
+        if path is not None and path.parent.exists() and not path.parent.is_dir():
+            raise Error(f"--cache: {path.parent} is a file; name a folder")
         if path is not None and path.exists():
             if not path.is_file():
                 raise Error(f"{path}: it is no file; name another folder with --cache")

@@ -11,15 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import brentq
 from scipy.special import erf, erfinv
 
+from narrows.theory import droptail
 from narrows.theory.bursts import buffer_of, paced_buffer
 from narrows.theory.domain import above, below
 from narrows.types import Floats
 
 # E-TCP's answer (Gu and others, §III).
 ETCP = 20
-# Fewer flows keep in step, and smaller windows are no sawtooth: √n rules do not hold.
+# The sum of fewer windows is not normal, and smaller windows are no sawtooth: √n rules do not hold.
 FEW, SMALL = 30, 10.0
 # RTTs within a tenth of their mean are alike; and BBR beside is a few up to a tenth of the flows.
 NARROW, FEW_BBR = 0.1, 0.1
@@ -91,6 +93,47 @@ def full_queue(bdp: ArrayLike, beta: float = 0.5) -> Floats:
     (array(1000.), np.float64(429.0))
     """
     return np.asarray(above("bdp", bdp, 0) * (1 / float(above("beta", beta, 0, 1)) - 1))
+
+
+def sawtooth(bdp: float, target: float, beta: float = 0.5) -> float:
+    """Return the buffer with which the sawtooth of one AIMD flow has a mean utilisation.
+
+    Parameters
+    ----------
+    bdp
+        In packets, above 0.
+    target
+        Above 0, below 1.
+    beta
+        The share kept after a loss.
+
+    Returns
+    -------
+    float
+        Packets; 0 if no buffer is needed.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of bounds.
+
+    See Also
+    --------
+    narrows.theory.droptail.utilisation : whose inverse it is.
+
+    Examples
+    --------
+    >>> round(sawtooth(1000, 0.98, 0.7)), sawtooth(1000, 0.7)
+    (247, 0.0)
+    """
+    wanted = float(above("target", target, 0, 1 - 1e-15))
+    kept = float(above("beta", beta, 0, 1))
+
+    def lacking(ratio: float) -> float:
+        return float(droptail.utilisation(ratio, kept)) - wanted
+
+    packets = float(above("bdp", bdp, 0))
+    return packets * float(brentq(lacking, 0.0, 1 / kept - 1)) if lacking(0.0) < 0 else 0.0
 
 
 def root_n(bdp: ArrayLike, flows: ArrayLike) -> Floats:
@@ -194,7 +237,7 @@ def normal(bdp: float, flows: float, target: float, beta: float = 0.5) -> float:
 def flows_of(buffer: float, bdp: float, target: float, beta: float = 0.5) -> float:
     """Return how many flows fill a target of a link over a buffer, as `utilisation` has it.
 
-    One flow is enough if what it keeps after a loss is: β(1 + B/BDP) of the link at the least.
+    One flow is enough if its sawtooth is on average (`sawtooth`).
 
     Parameters
     ----------
@@ -224,7 +267,7 @@ def flows_of(buffer: float, bdp: float, target: float, beta: float = 0.5) -> flo
     """
     ratio = float(above("buffer", buffer, 0)) / float(above("bdp", bdp, 0))
     wanted = float(erfinv(float(above("target", target, 0, 1 - 1e-15))))
-    if float(below("beta", beta, 0, 1)) * (1 + ratio) >= target:
+    if float(droptail.utilisation(ratio, below("beta", beta, 0, 1))) >= target:
         return 1.0
     root = wanted * 2 * np.sqrt(2) * spread(beta) * (1 + ratio) / ratio
     return float(max(root**2, 1.0))
@@ -386,7 +429,7 @@ class Link:
     halves
         Whether losses take a fixed share of a window.
     pacing
-        How packets are spaced: ``"even"``, ``"random"``, or empty for by acknowledgements.
+        How bursts are spaced: ``"even"``, ``"fq"``, ``"random"``, or empty for by acknowledgements.
     queue
         The link's queue; rules are of drop-tail ones.
     """
@@ -457,7 +500,9 @@ def _closed(link: Link, packets: float) -> str:
     """Return why what an open load needs is not what windows need."""
     if packets > link.bdp:
         return "it is more than a BDP, with which windows hardly lose"
-    if not link.halves or link.window < SMALL:
+    if link.halves and 2 / link.window**2 > LOSS:
+        return f"windows of {link.window:.3g} packets lose more than {LOSS:g} of them"
+    if not link.halves:
         return ""
     few = link.flows < FEW
     moving = (
@@ -489,14 +534,24 @@ def _many(link: Link) -> str:
     if link.flows == 1:
         return "it is one flow"
     if link.flows < FEW:
-        return f"{link.flows} flows keep in step"
-    if float(np.ptp(link.rtts)) < NARROW * float(np.mean(link.rtts)):
+        return f"the sum of {link.flows} windows is not normal"
+    if _are_alike(link):
         return "RTTs are alike, so that phases may decide"
     return _of_shares(link)
 
 
+def _are_alike(link: Link) -> bool:
+    return float(np.ptp(link.rtts)) < NARROW * float(np.mean(link.rtts))
+
+
 def _in_step(link: Link) -> str:
-    return f"{link.flows} flows are not in step" if link.flows >= FEW else ""
+    """Of 2 to 29 flows over 100 Mbps windows do not fall together, unless RTTs are alike."""
+    may_be = link.flows == 1 or (link.flows < FEW and _are_alike(link))
+    return "" if may_be else f"{link.flows} flows are not in step"
+
+
+def _one_that_halves(link: Link) -> str:
+    return "it is of one flow" if link.flows > 1 else _few_that_halve(link)
 
 
 def _few_that_halve(link: Link) -> str:
@@ -505,7 +560,7 @@ def _few_that_halve(link: Link) -> str:
     if link.window < SMALL:
         return _too_small(link)
     if float(full_queue(link.bdp, link.beta)) < BURSTS * link.burst:
-        return f"bursts of {link.burst} packets decide"
+        return f"it is less than {BURSTS} bursts of {link.burst} packets"
     return _in_step(link) or _of_shares(link)
 
 
@@ -516,25 +571,24 @@ def _one_bbr(link: Link) -> str:
 
 
 def _at_random(link: Link) -> str:
-    if link.burst > 1:
-        return f"bursts of {link.burst} packets decide"
-    return _bursts_at_random(link)
+    return f"packets come in bursts of {link.burst}" if link.burst > 1 else _bursts_at_random(link)
 
 
 def _bursts_at_random(link: Link) -> str:
     if link.window < LEAST_WINDOW:
         return _too_small(link)
+    if link.pacing in ("even", "fq"):
+        return "paced packets do not come at random"
     is_few = link.flows < FEW and link.pacing != "random"
-    return f"packets of {link.flows} flows do not come at random" if is_few else ""
+    return "packets of few flows do not come at random" if is_few else ""
 
 
 def _paced(link: Link) -> str:
     if link.burst > 1:
-        return f"bursts of {link.burst} packets decide"
+        return f"packets come in bursts of {link.burst}"
     if link.pacing != "even":
         return "packets are not paced evenly"
-    is_spread = float(np.ptp(link.rtts)) >= NARROW * float(np.mean(link.rtts))
-    return "RTTs, and so rates, differ" if is_spread else ""
+    return "" if _are_alike(link) else "RTTs, and so rates, differ"
 
 
 def _of_losses(link: Link) -> str:
@@ -552,6 +606,12 @@ RULES = (
         "Spang, Arslan, McKeown 2021",
         lambda it: float(full_queue(it.bdp, it.beta)),
         _few_that_halve,
+    ),
+    Rule(
+        "mean of a sawtooth",
+        "Appenzeller and others, SIGCOMM 2004",
+        lambda it: sawtooth(it.bdp, it.target, it.beta),
+        _one_that_halves,
     ),
     Rule("BDP/4", "Spang, Arslan, McKeown 2021", lambda it: it.bdp / 4, _one_bbr),
     Rule(

@@ -72,7 +72,8 @@ impl Bound {
         let mut parser = Parser { tokens: tokens(rest), next: 0, place, kind, runs };
         let (value, dimension) = parser.sum()?;
         if let Some(token) = parser.peek() {
-            return Err(format!("\"{token}\" is too much; write sums as \"a + b\""));
+            let how = "write sums as \"a + b\", and units without a space, like 2ms";
+            return Err(format!("\"{token}\" is too much; {how}"));
         }
         let wanted = Dimension::of(kind);
         if dimension != wanted && !matches!(value, Term::Number(0.0)) {

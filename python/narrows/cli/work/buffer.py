@@ -63,7 +63,7 @@ OPTIONS = {
     r"dumbbell\.rate": "--rate",
     r"dumbbell\.rtt": "--rtt",
     r"dumbbell\.queue": "--queue",
-    r"dumbbell\.buffer": "the buffer",
+    r"dumbbell\.buffer": "--most",
     r"flows\[\d+\]\.cc": "--cc",
     r"flows\[\d+\]\.pacing": "--pacing",
     r"flows\[\d+\]\.quantum": "--quantum",
@@ -77,8 +77,8 @@ MOST_BURST = 1000
 OWN_TRANSPORT = ("etcp", "etcp-rate", "etcp-sqrt", "etcp-unit")
 # A lack below this is told in packets.
 FACTOR = 1.1
-# Timeouts of a flow in a run above which windows are no sawtooth.
-MANY_TIMEOUTS = 0.01
+# Timeouts of a flow in a second above which windows are no sawtooth: one in a minute.
+MANY_TIMEOUTS = 1 / 60
 # Name, source, packets and doubt of a rule, as `rules` yields them.
 Told = tuple[str, str, float, str]
 # A part of a link says where to begin if it has this many flows and a run this many packets; the
@@ -248,9 +248,11 @@ class Ask:
         law = base_of(groups[0]["cc"])
         pacing = self.load.pacing or ""
         usual = linux_burst(bits / flows, low)
-        if law in OWN_TRANSPORT or pacing in ("even", "exponential", "uniform"):
+        if law in OWN_TRANSPORT:
+            usual = 1
+        if pacing in ("exponential", "uniform") or (law in OWN_TRANSPORT and pacing != "even"):
             # E-TCP's gaps are exponential.
-            usual, pacing = 1, "even" if pacing == "even" else "random"
+            pacing = "random"
         if groups[0]["cc"].endswith("+quic"):
             usual = 1
         burst = self.load.packets or usual
@@ -271,6 +273,7 @@ class Ask:
             except Error:
                 pass
         likely = [packets for _, _, packets, doubt in told if not doubt and 1 <= packets < most]
+        likely = likely or [packets for _, _, packets, _ in told if 1 <= packets < most]
         usual = math.exp(float(np.mean(np.log(likely)))) if likely else math.sqrt(LEAST * most)
         return Guess(usual, False)
 
@@ -294,6 +297,8 @@ def advise(ask: Ask, chip: Chip | None, as_json: bool, output: Path | None, forc
     link = ask.link(groups, targets)
     told = [*rules(link), *_shares(chip)]
     most = packets_of(scenario.with_({"dumbbell.buffer": ask.most}))
+    if most < LEAST:
+        raise Error(f"--most: {ask.most} is less than the {LEAST} packets that are tried first")
     store = Store(ask.cache / KEPT)
     length, from_when = scenario.checked.times()
     advisor = Advisor(scenario, targets, most, store, link.rate * (length - from_when))
@@ -362,13 +367,13 @@ def _assumed(ask: Ask, groups: Sequence[dict[str, Any]], link: Link, scenario: S
         f", where windows are in step until {waited:g} s: leave --duration out or give {enough}s"
     )
     return (
-        f"{laws} over {ask.rate}{_beside(ask.load)}, {trips} ms: windows of {link.window:.3g} "
+        f"{laws} over {ask.rate}{beside(ask.load)}, {trips} ms: windows of {link.window:.3g} "
         f"packets, bursts of {link.burst}; runs of {seconds:g} s, measured from {from_when:g} s on"
         f"{early if from_when < waited else ''}"
     )
 
 
-def _beside(load: Load) -> str:
+def beside(load: Load) -> str:
     """Return what a load has that is not usual, for people."""
     said = [
         f" with {load.queue}" if load.queue != "drop-tail" else "",
@@ -380,9 +385,13 @@ def _beside(load: Load) -> str:
 
 def _range(answers: Sequence[Answer]) -> tuple[float, float]:
     """Return the least and the greatest buffer that meet all for sure: the safe ends."""
-    least = max((it.high for it in answers if not it.target.is_growing), default=0.0)
-    greatest = min((it.low for it in answers if it.target.is_growing), default=math.inf)
-    return (math.nan, math.nan) if math.isnan(least + greatest) else (least, greatest)
+    least = [it.high if not it.target.is_growing else it.until or 0.0 for it in answers]
+    greatest = [
+        it.low if it.target.is_growing else math.inf if it.until is None else it.until
+        for it in answers
+    ]
+    ends = max(least, default=0.0), min(greatest, default=math.inf)
+    return (math.nan, math.nan) if any(map(math.isnan, [*least, *greatest])) else ends
 
 
 @dataclass(frozen=True)
@@ -465,16 +474,17 @@ class Found:
     def _timeouts(self) -> Iterator[str]:
         """Yield whether flows time out at the least buffer: rules take windows for sawteeth."""
         least, _ = _range(self.answers)
-        if not (0 < least < math.inf):
+        if not least < math.inf:
             return
-        # Fresh seeds have met it there.
+        # Fresh seeds have met it there; of any buffer the smallest has been looked at.
         size = max(LEAST, math.ceil(least))
+        if least == 0 and size not in self.advisor.asked():
+            return
         often = self.advisor.timeouts(size)
         if often > MANY_TIMEOUTS:
-            each = f"{often:.0f} times" if often >= 1.5 else f"{often:.2g} times"
             yield (
-                f"with {size} packets a flow times out {each} in a run: rules, which take windows "
-                "for sawteeth, do not hold there"
+                f"with {size} packets a flow times out every {1 / often:.2g} s: rules, which take "
+                "windows for sawteeth, do not hold there"
             )
 
     def _of_chip(self) -> Iterator[str]:
@@ -556,7 +566,7 @@ def _print_json(found: Found) -> None:
             "packets": finite(it.packets),
         }
         record |= {"low": finite(it.low), "high": finite(it.high), "runs": it.runs}
-        put(json.dumps(record | {"seeds": it.seeds, "doubt": it.doubt}))
+        put(json.dumps(record | {"seeds": it.seeds, "doubt": it.doubt, "until": it.until}))
     for one in found.looks:
         record = {"looked": one.target.name, "condition": one.target.bound, "at": one.packets}
         put(json.dumps(record | {"mean": finite(one.mean), "verdict": one.verdict}))

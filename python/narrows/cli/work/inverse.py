@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from narrows.advisor import CONFIDENCE, SEEN, Advisor
+from narrows.advisor import CONFIDENCE, FRESH, SEEN, Advisor
+from narrows.buffer import STEPS
 from narrows.check import Verdict, judge
 from narrows.cli.options import by_option, split_list
 from narrows.cli.work.buffer import (
@@ -22,6 +23,7 @@ from narrows.cli.work.buffer import (
     OPTIONS,
     Ask,
     base_of,
+    beside,
     cell,
     finite,
     packets_of,
@@ -42,8 +44,12 @@ from narrows.theory.buffers import FEW, SMALL, Link, flows_of
 SERIES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 # Seeds of each number of flows, and of one of which they do not decide.
 SEEDS, MORE = [1, 2, 3], list(range(1, 10))
+# What is printed besides what was asked for: as much as 80 columns hold.
+PRINTED = tuple(it for it in SEEN if it != "delay_p50")
 # Between two numbers of flows this far apart it is not looked further.
 NEAR = 1.1
+# So many times as many flows are tried, too: single ones may do what several do not.
+MORE_FLOWS = (2, 5, 10, 20)
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,10 @@ class Row:
         not.
     beyond
         A number of flows that do not; None if one flow does.
+    again
+        More flows, of those tried, that miss it again; None if none does.
+    is_confirmed
+        Whether fresh seeds say the same.
     missed
         The targets that are not met there, for which fewer are too many.
     theory
@@ -70,7 +80,7 @@ class Row:
     kinds
         Their kinds of quantity.
     timeouts
-        Of a flow in a run there; NaN for stacks that do not tell.
+        Of a flow in a second there; NaN for stacks that do not tell.
     scenario
         What was run there, as TOML.
     """
@@ -80,6 +90,8 @@ class Row:
     quantum: str
     flows: int | None
     beyond: int | None
+    again: int | None
+    is_confirmed: bool
     missed: list[str]
     theory: float
     seeds: list[int]
@@ -90,10 +102,26 @@ class Row:
 
     @property
     def place(self) -> tuple[float, ...]:
-        """What rows are sorted by: flows, then loss, delay and unfairness."""
+        """What rows are sorted by: flows, then loss, delay and unfairness.
+
+        Those that more flows miss again come after those of which they do not.
+        """
         late = (self.numbers[name] for name in ("loss_rate", "delay_p99"))
         flows = math.inf if self.flows is None or self.missed else self.flows
-        return (flows, *late, -self.numbers["jain"])
+        return (math.isinf(flows), self.again is not None, flows, *late, -self.numbers["jain"])
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """What else is to be known of the answer, a sentence each."""
+        if self.missed:
+            fewest = f"{self.flows} flows are the fewest for the rest"
+            yield f"{fewest}, and {', '.join(self.missed)} is missed"
+        if not self.is_confirmed:
+            yield f"fresh seeds do not say that {self.flows} flows are enough"
+        if self.again is not None:
+            yield f"{self.again} flows miss it again"
+        if self.timeouts > MANY_TIMEOUTS:
+            yield f"a flow times out every {1 / self.timeouts:.2g} s"
 
 
 def invert(ask: Ask, given: str, as_json: bool, output: Path | None, force: bool) -> None:
@@ -104,6 +132,11 @@ def invert(ask: Ask, given: str, as_json: bool, output: Path | None, force: bool
             f'--target: more flows do not bring "{ask.target}" nearer, and --given asks for the '
             "least number of them; add what they do bring nearer, like utilisation >= 0.98"
         )
+    # As Linux sends, which is what can be said of all that is asked about.
+    usual = replace(ask, load=replace(ask.load, pacing=None, quantum=None))
+    packets = packets_of(usual.scenario(usual.groups("cubic", 1), given))
+    if not as_json:
+        say(_assumed(usual, packets))
     with folder_of(output, force) as folder:
         try:
             rows = sorted(_rows(ask, given, targets), key=lambda it: it.place)
@@ -119,12 +152,22 @@ def invert(ask: Ask, given: str, as_json: bool, output: Path | None, force: bool
             return
         _print(rows, [it.name for it in targets])
         put(f"the least number of flows that meet {ask.target} with {given}")
-        for row in (it for it in rows if it.missed):
-            told = f"{row.cc}{_sends(row.pacing, row.quantum)}: {row.flows} flows"
-            put(f"{told} are the fewest for the rest, and {', '.join(row.missed)} is missed")
-        for row in (it for it in rows if it.timeouts > MANY_TIMEOUTS):
-            told = f"{row.cc}{_sends(row.pacing, row.quantum)}: a flow"
-            put(f"{told} times out {row.timeouts:.2g} times in a run")
+        for row in rows:
+            for told in row.notes:
+                put(f"{row.cc}{_sends(row.pacing, row.quantum)}: {told}")
+
+
+def _assumed(ask: Ask, packets: float) -> str:
+    low, high = ask.rtts
+    trips = f"{low * 1e3:g}" if low == high else f"{low * 1e3:g} to {high * 1e3:g}"
+    how = "runs last until windows have been out of step for some time"
+    if ask.duration:
+        seconds, from_when = ask.times(ask.groups("cubic", 1))
+        waited, _ = ask.rest(ask.groups("cubic", 1))
+        early = f", where windows of a flow are in step until {waited:g} s"
+        how = f"runs of {seconds:g} s, measured from {from_when:g} s on"
+        how += early if from_when < waited else ""
+    return f"{packets:g} packets of buffer over {ask.rate}{beside(ask.load)}, {trips} ms; {how}"
 
 
 def _write(folder: Output, rows: Sequence[Row], quiet: bool) -> None:
@@ -150,7 +193,8 @@ def _rows(ask: Ask, given: str, targets: Sequence[Target]) -> Iterator[Row]:
             search.check()
         except ScenarioError as error:
             wrong = error
-            left.append(f"{cc}{_sends(pacing, quantum)}: {by_option(str(error), OPTIONS)}")
+            told = by_option(str(error), OPTIONS | {r"dumbbell\.buffer": "--given"})
+            left.append(f"{cc}{_sends(pacing, quantum)}: {told}")
             continue
         searches.append(search)
     if not searches and wrong is not None:
@@ -174,7 +218,7 @@ class _Inverse:
     def __init__(self, ask: Ask, given: str, targets: Sequence[Target]) -> None:
         self._ask, self._given, self._targets = ask, given, list(targets)
         self._store = Store(ask.cache / KEPT)
-        self._seen: dict[int, tuple[bool, Row]] = {}
+        self._seen: dict[int, Row] = {}
 
     def check(self) -> None:
         """Fail if a flow of this law cannot send so, or a target is none."""
@@ -193,35 +237,49 @@ class _Inverse:
         while low is not None and high > low + 1 and high > NEAR * low:
             middle = round(math.sqrt(low * high))
             low, high = (low, middle) if self._meets(middle) else (middle, high)
-        return self._told(high, low, high)
+        flows, is_confirmed = self._confirmed(high)
+        more = (flows * times for times in MORE_FLOWS if flows * times <= SERIES[-1])
+        again = next((it for it in more if not self._meets(it)), None)
+        found = self._told(flows, low, flows)
+        return replace(found, again=again, is_confirmed=is_confirmed)
+
+    def _confirmed(self, flows: int) -> tuple[int, bool]:
+        """Return as many flows, or up to a tenth more, that meet it under fresh seeds, too."""
+        first = flows
+        for _ in range(STEPS):
+            if self._meets(flows, FRESH):
+                return flows, True
+            flows += max(1, round(flows / 50))
+        return first, False
 
     def _told(self, flows: int | None, beyond: int | None, at: int) -> Row:
-        return replace(self._seen[at][1], flows=flows, beyond=beyond)
+        return replace(self._seen[at], flows=flows, beyond=beyond)
 
     def _advisor(self, flows: int) -> tuple[Scenario, Advisor]:
         groups = self._ask.groups(self._ask.cc, flows)
         scenario = self._ask.scenario(groups, self._given)
         return scenario, Advisor(scenario, self._targets, math.inf, self._store)
 
-    def _meets(self, flows: int) -> bool:
+    def _meets(self, flows: int, seeds: list[int] = SEEDS) -> bool:
         """Return whether as many flows meet what more of them bring nearer; keep what they show."""
         scenario, advisor = self._advisor(flows)
         size = round(packets_of(scenario))
         rising = [it for it in self._targets if it.bound.startswith(">")]
-        advisor.ask([size], SEEDS)
-        seeds = SEEDS
+        advisor.ask([size], seeds)
         verdicts = [advisor.verdict(it, size, seeds, CONFIDENCE) for it in rising]
-        if Verdict.UNDECIDED in verdicts:
+        if Verdict.UNDECIDED in verdicts and seeds == SEEDS:
             seeds = MORE
             advisor.ask([size], seeds)
         missed = [it for it in self._targets if not self._is_met(advisor, it, size, seeds)]
         numbers = {it: float(np.mean(advisor.each(it, size, seeds))) for it in advisor.names}
-        row = Row(
+        self._seen[flows] = Row(
             cc=self._ask.cc,
             pacing=self._ask.load.pacing or "",
             quantum=self._ask.load.quantum or "",
             flows=flows,
             beyond=None,
+            again=None,
+            is_confirmed=True,
             missed=[it.name for it in missed if it not in rising],
             theory=self._theory(flows, size),
             seeds=seeds,
@@ -230,9 +288,7 @@ class _Inverse:
             timeouts=advisor.timeouts(size),
             scenario=scenario.to_toml(),
         )
-        is_met = not any(it in rising for it in missed)
-        self._seen[flows] = is_met, row
-        return is_met
+        return not any(it in rising for it in missed)
 
     def _is_met(self, advisor: Advisor, target: Target, size: int, seeds: Sequence[int]) -> bool:
         """Return what the mean says, where seeds do not decide."""
@@ -261,19 +317,23 @@ def _record(row: Row) -> dict[str, Any]:
         "quantum": row.quantum,
         "flows": row.flows,
     }
-    said |= {"beyond": row.beyond, "missed": row.missed, "theory": finite(row.theory)}
+    said |= {"beyond": row.beyond, "again": row.again, "confirmed": row.is_confirmed}
+    said |= {"missed": row.missed, "theory": finite(row.theory)}
     said |= {"timeouts": finite(row.timeouts)}
     return said | {name: finite(value) for name, value in row.numbers.items()}
 
 
 def _print(rows: Sequence[Row], asked: Sequence[str]) -> None:
     sends = [name for name in ("pacing", "quantum") if any(getattr(it, name) for it in rows)]
-    names = list(dict.fromkeys([*SEEN, *asked]))
-    table = Table("law", *sends, "flows", "theory", *(WORDS.get(it, it) for it in names), box=None)
+    names = list(dict.fromkeys([*PRINTED, *asked]))
+    has_theory = any(not math.isnan(row.theory) for row in rows)
+    heads = ["law", *sends, "flows", *(["theory"] if has_theory else [])]
+    table = Table(*heads, *(WORDS.get(it, it) for it in names), box=None)
     for row in rows:
         cells = [cell(row.kinds[it], row.numbers[it]) for it in names]
         theory = "" if math.isnan(row.theory) else f"{row.theory:.0f}"
-        table.add_row(row.cc, *(getattr(row, name) for name in sends), _flows(row), theory, *cells)
+        own = [row.cc, *(getattr(row, name) for name in sends), _flows(row)]
+        table.add_row(*own, *([theory] if has_theory else []), *cells)
     console().print(table)
 
 

@@ -37,6 +37,8 @@ from narrows.theory.fluid_queues import (
 from narrows.theory.queue import mm1b_loss
 
 BYTES = 1500
+# Seconds and round trips that a fluid is solved for unless it is said: half of its most steps.
+LONG, MOST_TRIPS = 60.0, 12_500
 # What the papers call so, over ns-2's habits.
 PAPERS = {"reno": "reno+reno"}
 # Response functions know no smaller ones.
@@ -253,7 +255,7 @@ def _beside_bbr(wire: Wire, rows: list[dict[str, Any]], count: int) -> list[dict
 def flow(
     wire: Wire,
     cc: str,
-    duration: str,
+    duration: str | None,
     seed: int,
     as_json: bool,
     output: Path | None,
@@ -265,12 +267,14 @@ def flow(
     groups = mixture(cc, flows_of([cc]))
     _check(wire, [law for law, _ in groups], flows_of([cc]))
     first = min(max(0.5 * wire.bdp / flows_of([cc]), 1.0), 64.0)
-    scenario = wire.scenario(groups, duration)
+    usual = f"{min(LONG, MOST_TRIPS * wire.seconds):g}s"
+    scenario = wire.scenario(groups, duration or usual)
     seconds, warmup = scenario.checked.times()
     try:
         solved = _solved(wire, groups, first, seconds)
     except ValueError as found:
-        raise Error(f"the fluid model: {found}") from None
+        told = f"; give a shorter --duration, like {usual}" if "steps of" in str(found) else ""
+        raise Error(f"the fluid model: {found}{told}") from None
     result = run(scenario, seed=seed)
     rows = _means(solved, result, groups, warmup)
     with folder_of(output, force) as folder:
