@@ -328,7 +328,8 @@ def _print(rows: Sequence[Row], asked: Sequence[str]) -> None:
     names = list(dict.fromkeys([*PRINTED, *asked]))
     has_theory = any(not math.isnan(row.theory) for row in rows)
     heads = ["law", *sends, "flows", *(["theory"] if has_theory else [])]
-    table = Table(*heads, *(WORDS.get(it, it) for it in names), box=None)
+    heads += [WORDS.get(it, it) for it in names]
+    table = Table(*heads, box=None, pad_edge=False)
     for row in rows:
         cells = [cell(row.kinds[it], row.numbers[it]) for it in names]
         theory = "" if math.isnan(row.theory) else f"{row.theory:.0f}"
