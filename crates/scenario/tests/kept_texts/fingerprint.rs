@@ -191,6 +191,19 @@ const SCENARIOS: &[(&str, &str, &str, &str)] = &[
     ("ba", "", "buffer = \"50p\"\nqueue = \"ba\"", "cc = \"ba\"\ncount = 3"),
     ("files", "", "", "cc = \"sack\"\ncount = 10\nfiles = { off = \"200ms\" }"),
     ("datagrams", "", "", "datagrams = \"poisson\"\napp = { rate = \"12Mbps\" }"),
+    (
+        "habits of linux5",
+        "tcp = \"linux5\"",
+        "",
+        "cc = \"bbr2\"\ncount = 2\n[[flows]]\ncc = \"cubic\"\ncount = 2",
+    ),
+    (
+        "habits of l4steam",
+        "tcp = \"l4steam\"",
+        "queue = \"dualpi2\"",
+        "cc = \"prague\"\ncount = 2\n[[flows]]\ncc = \"cubic\"\ncount = 2",
+    ),
+    ("habits of linux24", "tcp = \"linux24\"", "", "cc = \"reno\"\ncount = 3"),
 ];
 
 /// Whole scenarios by name. They give as little as they can, so that what is not given is pinned as

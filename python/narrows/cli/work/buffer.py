@@ -435,6 +435,14 @@ class Found:
         holds = all(it.verdict is Verdict.HOLDS for it in self.looks)
         return _range(self.answers) if self.is_met and holds else None
 
+    def used(self, packets: float) -> float:
+        """Return the utilisation with a buffer, between those that were run; NaN beyond them."""
+        rows = curve(self.advisor)
+        sizes = [math.log(row["buffer"]) for row in rows]
+        if not (rows and packets > 0 and sizes[0] <= math.log(packets) <= sizes[-1]):
+            return math.nan
+        return float(np.interp(math.log(packets), sizes, [row["utilisation"] for row in rows]))
+
     @property
     def conclusion(self) -> str:
         """What follows, in a sentence."""
@@ -520,9 +528,11 @@ def _print(found: Found) -> None:
         cells = [cell(advisor.kinds[name], row[name]) for name in advisor.names]
         seen.add_row(f"{row['buffer']}p", *cells, str(row["seeds"]))
     console().print("", seen)
-    table = Table("rule", "packets", "ms", "source", "", box=None)
+    used = WORDS.get("utilisation", "utilisation")
+    table = Table("rule", "packets", "ms", used, "source", "", box=None)
     for name, source, packets, doubt in sorted(found.told, key=lambda it: it[2]):
-        table.add_row(name, f"{packets:.0f}", _ms(packets, found.link), source, doubt)
+        there = cell(advisor.kinds["utilisation"], found.used(packets))
+        table.add_row(name, f"{packets:.0f}", _ms(packets, found.link), there, source, doubt)
     console().print("", table)
 
 
@@ -574,7 +584,7 @@ def _print_json(found: Found) -> None:
         put(json.dumps({"seen": row}))
     for name, source, packets, doubt in found.told:
         record = {"rule": name, "source": source, "packets": finite(packets), "doubt": doubt}
-        put(json.dumps(record))
+        put(json.dumps(record | {"utilisation": finite(found.used(packets))}))
     least, greatest = found.safe or (math.nan, math.nan)
     link = found.link
     told: dict[str, Any] = {"conclusion": found.conclusion, "met": found.is_met}
