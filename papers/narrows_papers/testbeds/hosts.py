@@ -1,10 +1,10 @@
-"""What hosts and routers made of software take of a round trip, by idle RTTs published of them.
+"""What hosts and routers made of software take of a round trip, by RTTs published of them.
 
 Where hosts answer at once, arrivals keep step with a queue's departures, and RTTs decide to a
 fraction of a packet's turn who loses (S. Floyd, V. Jacobson: On Traffic Phase Effects in
-Packet-Switched Gateways; Internetworking: Research and Experience 3, 1992). Times that vary end
-that in part. What is left is averaged over: each seed has another of the RTTs that were published.
-No cell is looked at here.
+Packet-Switched Gateways; Internetworking: Research and Experience 3, 1992). So packets wait for
+times that vary, and what is known of an RTT is averaged over: each seed has another. No share that
+was measured is looked at here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ class Hosts(NamedTuple):
     Attributes
     ----------
     low_ms, high_ms
-        Between what the least RTT of a run is longer than netem was told, in milliseconds.
+        The least RTT of a run is longer than netem was told. These are the least and the median of
+        that over runs, in milliseconds.
     deviation_ms
         The standard deviation of RTTs in a run, in milliseconds.
     """
@@ -30,41 +31,43 @@ class Hosts(NamedTuple):
 
     @property
     def wait(self) -> str:
-        """The mean wait of a packet at each of its ends, exponential: two of them deviate so."""
+        """The mean of the exponential time that a packet waits at each of its two ends.
+
+        The sum of two such times has the deviation of RTTs.
+        """
         return f"{1e3 * self.deviation_ms / math.sqrt(2):.3g}us"
 
     def beyond_ms(self, part: float) -> float:
-        """Return by how much the least RTT is longer, a part of the way from low to high."""
+        """Return by how much RTTs are longer, a part of the way from the least to the median."""
         return self.low_ms + part * (self.high_ms - self.low_ms)
 
 
-# vinitaparasrampuria/IMC-Revisiting-TCP dfc64e34, runs of five pings: 22 without netem on FABRIC
-# (fabric-outputs/01-validate, 02-setup-core, 03-setup-intermediate; the least is 0.110 ms) and 40
-# on CloudLab (cloudlab-outputs; of those with netem the least is 0.170 to 0.384 ms beyond what it
-# was told). They print the least and the largest, 0.109 and 0.114 ms apart on average, and five
-# draws from a normal distribution are 2.326 deviations apart. (The mdev that they print has
-# rounding errors of up to 0.2 ms.) Others' least on FABRIC are 0.164 ms
-# (fatihsarpkaya/bbr-shared-bottleneck db564229, ware-topology-experiments.ipynb), 0.154 and
-# 0.195 ms (natty6418/tcp-cc c1020ccd).
-FABRIC = Hosts(0.11, 0.195, 0.109 / 2.326)
-CLOUDLAB = Hosts(0.17, 0.384, 0.114 / 2.326)
-# With a node for the delay on the way: the first srtts of 192 flows over 50 ms are 0.237 to 0.428
-# ms beyond it, the 10th to the 90th percentile (fatihsarpkaya/bottleneck-prediction e6154e61,
-# data/srtt_main.csv); of these two waits are 0.066 ms.
-FABRIC_DELAYED = FABRIC._replace(low_ms=0.171, high_ms=0.362)
-# Namespaces of one machine: flent's 723 pings before flows begin, over 20 and 80 ms, are 0.205 ms
-# longer on average (L4STeam/l4steam.github.io 43b12daf, ect1-tests), of which two waits are 0.028
-# ms; they deviate by 0.039 and 0.031 ms in print, of which rounding to 0.1 ms makes 0.029, and by
-# 0.020 ms without it.
-NAMESPACES = Hosts(0.177, 0.177, 0.020)
-# Least RTTs that iperf3 has seen: 10.059 to 10.060 ms (Greenscreen23/prague-fallback-experiments
-# 5462b1fc, prague-results.json) and 10.072 ms with 10 ms one way (gomezgaona/bbr3 ca62095f,
-# fairness_time).
-GREENSCREEN = NAMESPACES._replace(low_ms=0.06, high_ms=0.06)
-GOMEZ = NAMESPACES._replace(low_ms=0.072, high_ms=0.072)
+# 22 runs of five pings on FABRIC without netem, of which only the least, the mean and the largest
+# are printed (vinitaparasrampuria/IMC-Revisiting-TCP dfc64e34, fabric-outputs/01-validate,
+# 02-setup-core, 03-setup-intermediate). The largest are first pings, as where each is printed, and
+# say nothing of those that follow: four in each of three runs deviate by 0.0116 ms
+# (fatihsarpkaya/bbr-shared-bottleneck db564229, ware-topology-experiments.ipynb;
+# natty6418/tcp-cc c1020ccd, Basic NIC htb and tbf).
+FABRIC = Hosts(0.11, 0.1295, 0.0116)
+# With a node for the delay on the way: first srtts of 192 flows over 50 ms
+# (fatihsarpkaya/bottleneck-prediction e6154e61, data/srtt_main.csv).
+FABRIC_DELAYED = FABRIC._replace(low_ms=0.167, high_ms=0.284)
+# Ten runs with netem (IMC-Revisiting-TCP, cloudlab-outputs/setup_edge_output.txt). In 40 runs
+# the largest of five is 0.114 ms above the least on average, and five draws from a normal
+# distribution are 2.326 deviations apart; first pings are not further off there.
+CLOUDLAB = Hosts(0.17, 0.3155, 0.114 / 2.326)
+# Namespaces of one machine: the least srtts of 87 runs over 20 ms (L4STeam/l4steam.github.io
+# 43b12daf, ect1-tests, tcp_rtt). 723 pings before flows begin, the first left out, deviate by
+# 0.033 ms, by the likelihood of what is printed to 0.1 ms.
+NAMESPACES = Hosts(0.026, 0.16, 0.033)
+# The least RTTs that iperf3 has seen in three and in two runs: Greenscreen23/
+# prague-fallback-experiments 5462b1fc, data/trace/*/prague-results.json; gomezgaona/bbr3 ca62095f,
+# experiments/fairness_time.
+GREENSCREEN = NAMESPACES._replace(low_ms=0.059, high_ms=0.06)
+GOMEZ = NAMESPACES._replace(low_ms=0.068, high_ms=0.07)
 
-# By laboratory. Of P. Heist's machine, and of the one that the L4S team's tests for the ICCRG were
-# run on, nothing is published: the same as the team's other one.
+# By laboratory. Of P. Heist's machine nothing is published, and of that of the tests for the ICCRG
+# only what the cells' own files say: both as the L4S team's other one.
 HOSTS = {
     "nyu-ware": FABRIC,
     "nyu-scherrer": FABRIC,
