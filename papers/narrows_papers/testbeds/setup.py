@@ -1,7 +1,8 @@
 """A cell as a scenario: nothing here is chosen by what was measured.
 
-Not modelled: tbf's burst (Gomez), a sender's tcp_wmem, and windows where nothing is said of
-sockets.
+Not modelled: tbf's burst (Gomez), a sender's tcp_wmem, windows where nothing is said of sockets,
+and tcp_cwnd_validate before Linux f4ce91ce12a7 (6.1, and stable branches of October 2022), which
+forgets that a window was full; that moved shares by a point at most.
 """
 
 from __future__ import annotations
