@@ -72,8 +72,7 @@ impl Bound {
         let mut parser = Parser { tokens: tokens(rest), next: 0, place, kind, runs };
         let (value, dimension) = parser.sum()?;
         if let Some(token) = parser.peek() {
-            let how = "write sums as \"a + b\", and units without a space, like 2ms";
-            return Err(format!("\"{token}\" is too much; {how}"));
+            return Err(format!("\"{token}\" is too much; write sums as \"a + b\""));
         }
         let wanted = Dimension::of(kind);
         if dimension != wanted && !matches!(value, Term::Number(0.0)) {
