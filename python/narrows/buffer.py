@@ -14,7 +14,7 @@ link by a small power, 0 where it is small (Raina and Wischik) and 1/2 where it 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -223,9 +223,8 @@ def _told(
 
 def _until(advisor: Advisor, target: Target, end: float, again: int) -> float:
     """Return the last buffer from a safe end on that meets the target before one that misses it."""
-    until, way = _place(end), -1 if target.is_growing else 1
-    missed = _place(again)
-    while abs(missed - until) > len(NEAR) - 1:
+    until, missed = _place(end), _place(again)
+    while abs(missed - until) > CLOSE // 2:
         middle = (until + missed) // 2
         size = _size(advisor, middle)
         advisor.ask([size], LOOK)
@@ -233,7 +232,8 @@ def _until(advisor: Advisor, target: Target, end: float, again: int) -> float:
             missed = middle
         else:
             until = middle
-    return way * max(way * end, way * float(_size(advisor, until)))
+    last = float(_size(advisor, until))
+    return min(end, last) if target.is_growing else max(end, last)
 
 
 def _again(advisor: Advisor, target: Target, end: float) -> int | None:
@@ -266,15 +266,39 @@ def _confirmed(advisor: Advisor, target: Target, end: float) -> int | None:
 
     The mean of fresh seeds decides; None if up to a tenth beyond it does not.
     """
-    packets = max(LEAST, math.floor(end) if target.is_growing else math.ceil(end))
-    way = -1 if target.is_growing else 1
-    most = max(1, round(packets * STEPS / 50))
-    for _ in range(min(STEPS, most + 1)):
+    first = max(LEAST, math.floor(end) if target.is_growing else math.ceil(end))
+    for number in beyond(first, -1 if target.is_growing else 1):
+        packets = max(LEAST, number)
         advisor.ask([packets], FRESH)
         if not _misses(advisor, target, packets, FRESH):
             return packets
-        packets = max(LEAST, packets + way * max(1, round(packets / 50)))
     return None
+
+
+def beyond(first: int, way: int) -> Iterator[int]:
+    """Yield the whole numbers that fresh seeds are asked about: the end of an interval and beyond.
+
+    Parameters
+    ----------
+    first
+        The end.
+    way
+        1 if larger numbers are safer, −1 if smaller ones are.
+
+    Yields
+    ------
+    int
+        From the end on, a tenth beyond it at the most, or one.
+
+    Examples
+    --------
+    >>> list(beyond(2, 1)), list(beyond(334, 1))
+    ([2, 3], [334, 341, 348, 355, 362])
+    """
+    number = first
+    for _ in range(min(STEPS, max(1, round(first * STEPS / 50)) + 1)):
+        yield number
+        number += way * max(1, round(number / 50))
 
 
 def _from_parts(parts: Sequence[Part], target: Target, guess: float) -> float | None:

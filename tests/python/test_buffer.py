@@ -287,20 +287,19 @@ class _Drawn(Advisor):
     def ask(self, buffers: Sequence[int], seeds: Sequence[int]) -> None:
         new = [(size, seed) for size in set(buffers) for seed in seeds]
         for key in (key for key in new if key not in self._known):
-            value = self._curve(key[0]) * math.exp(self._rng.normal(0, 0.01))
-            self._known[key] = np.array([[value, self._bound]])
+            noise = math.exp(self._rng.normal(0, 0.01))
+            self._known[key] = np.array([[self._shown(key[0], noise), self._bound]])
             self.runs += 1
+
+    def _shown(self, size: int, noise: float) -> float:
+        return self._curve(size) * noise
 
 
 class _Rising(_Drawn):
     """Noise is of what misses."""
 
-    def ask(self, buffers: Sequence[int], seeds: Sequence[int]) -> None:
-        new = [(size, seed) for size in set(buffers) for seed in seeds]
-        for key in (key for key in new if key not in self._known):
-            missing = (1 - self._curve(key[0])) * math.exp(self._rng.normal(0, 0.01))
-            self._known[key] = np.array([[1 - missing, self._bound]])
-            self.runs += 1
+    def _shown(self, size: int, noise: float) -> float:
+        return 1 - (1 - self._curve(size)) * noise
 
 
 def test_an_answer_of_few_losses_is_doubtful() -> None:

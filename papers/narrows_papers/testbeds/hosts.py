@@ -44,8 +44,8 @@ class Hosts(NamedTuple):
 
 # 22 runs of five pings on FABRIC without netem, of which only the least, the mean and the largest
 # are printed (vinitaparasrampuria/IMC-Revisiting-TCP dfc64e34, fabric-outputs/01-validate,
-# 02-setup-core, 03-setup-intermediate). The largest are first pings, as where each is printed, and
-# say nothing of those that follow: four in each of three runs deviate by 0.0116 ms
+# 02-setup-core, 03-setup-intermediate). The largest are taken for first pings, as they are where
+# each is printed, and left out: the four that follow in each of three runs deviate by 0.0116 ms
 # (fatihsarpkaya/bbr-shared-bottleneck db564229, ware-topology-experiments.ipynb;
 # natty6418/tcp-cc c1020ccd, Basic NIC htb and tbf).
 FABRIC = Hosts(0.11, 0.1295, 0.0116)

@@ -111,7 +111,7 @@ def buffer(
     buffer meets all.
     """
     from narrows.cli.work.buffer import OPTIONS, Ask, Load, advise
-    from narrows.cli.work.inverse import invert
+    from narrows.cli.work.inverse import OPTIONS_OF_GIVEN, invert
 
     texts = {"rate": rate, "rtt": rtt, "cc": cc, "place": place, "duration": duration}
     for option, text in (texts | {"most": most, "given": given, "chip": chip}).items():
@@ -130,8 +130,7 @@ def buffer(
     ask = Ask(rate, rtt, flows, cc, target, load, length, most or "4bdp", cache)
     if "," in cc and not given:
         raise Error(f'--cc: "{cc}" is a list, which --given takes; for a mixture write cubic/bbr')
-    options = OPTIONS | ({r"dumbbell\.buffer": "--given"} if given else {})
-    with told_by_option(options):
+    with told_by_option(OPTIONS_OF_GIVEN if given else OPTIONS):
         if given:
             invert(ask, given, json_, output, force)
             return

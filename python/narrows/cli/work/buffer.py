@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -151,6 +152,12 @@ class Ask:
         if ends[0] <= 0 or ends[1] < ends[0]:
             raise Error(f'--rtt: "{self.rtt}" is no RTT, nor a range of them; try 20ms..80ms')
         return ends
+
+    @property
+    def trips(self) -> str:
+        """The RTTs in milliseconds, for people."""
+        low, high = self.rtts
+        return f"{low * 1e3:g}" if low == high else f"{low * 1e3:g} to {high * 1e3:g}"
 
     @property
     def packets_per_second(self) -> float:
@@ -357,17 +364,15 @@ def packets_of(scenario: Scenario) -> float:
 
 
 def _assumed(ask: Ask, groups: Sequence[dict[str, Any]], link: Link, scenario: Scenario) -> str:
-    low, high = ask.rtts
     seconds, from_when = scenario.checked.times()
     laws = "/".join(f"{group['count']}*{group['cc']}" for group in groups)
-    trips = f"{low * 1e3:g}" if low == high else f"{low * 1e3:g} to {high * 1e3:g}"
     waited, _ = ask.rest(groups)
     enough = math.ceil(waited / UNMEASURED)
     early = (
         f", where windows are in step until {waited:g} s: leave --duration out or give {enough}s"
     )
     return (
-        f"{laws} over {ask.rate}{beside(ask.load)}, {trips} ms: windows of {link.window:.3g} "
+        f"{laws} over {ask.rate}{beside(ask.load)}, {ask.trips} ms: windows of {link.window:.3g} "
         f"packets, bursts of {link.burst}; runs of {seconds:g} s, measured from {from_when:g} s on"
         f"{early if from_when < waited else ''}"
     )
@@ -435,9 +440,14 @@ class Found:
         holds = all(it.verdict is Verdict.HOLDS for it in self.looks)
         return _range(self.answers) if self.is_met and holds else None
 
+    @cached_property
+    def seen(self) -> list[dict[str, Any]]:
+        """What runs had at each buffer, as `curve` returns it."""
+        return curve(self.advisor)
+
     def used(self, packets: float) -> float:
         """Return the utilisation with a buffer, between those that were run; NaN beyond them."""
-        rows = curve(self.advisor)
+        rows = self.seen
         sizes = [math.log(row["buffer"]) for row in rows]
         if not (rows and packets > 0 and sizes[0] <= math.log(packets) <= sizes[-1]):
             return math.nan
@@ -470,7 +480,7 @@ class Found:
         least, greatest = _range(self.answers)
         if math.isnan(least) or math.isinf(least) or least <= greatest:
             return
-        rows = curve(self.advisor)
+        rows = self.seen
         for end, is_growing in ((least, True), (max(greatest, LEAST), False)):
             row = min(rows, key=lambda it: abs(math.log(it["buffer"] / end)))
             missed = [it.target for it in self.answers if it.target.is_growing is is_growing]
@@ -524,7 +534,7 @@ def _print(found: Found) -> None:
         put(sentence)
     advisor = found.advisor
     seen = Table("buffer", *(WORDS.get(name, name) for name in advisor.names), "seeds", box=None)
-    for row in curve(advisor):
+    for row in found.seen:
         cells = [cell(advisor.kinds[name], row[name]) for name in advisor.names]
         seen.add_row(f"{row['buffer']}p", *cells, str(row["seeds"]))
     console().print("", seen)
@@ -580,7 +590,7 @@ def _print_json(found: Found) -> None:
     for one in found.looks:
         record = {"looked": one.target.name, "condition": one.target.bound, "at": one.packets}
         put(json.dumps(record | {"mean": finite(one.mean), "verdict": one.verdict}))
-    for row in _plain(curve(found.advisor)):
+    for row in _plain(found.seen):
         put(json.dumps({"seen": row}))
     for name, source, packets, doubt in found.told:
         record = {"rule": name, "source": source, "packets": finite(packets), "doubt": doubt}
@@ -605,7 +615,7 @@ def finite(value: float) -> float | None:
 def _write(folder: Output, found: Found, quiet: bool) -> None:
     from narrows import buffer_figure, plot
 
-    advisor, seen = found.advisor, curve(found.advisor)
+    advisor, seen = found.advisor, found.seen
     figure = buffer_figure.draw(advisor, found.answers, found.link, found.told, found.safe)
     folder.data("buffer.png", plot.png(figure))
     folder.text("seen.jsonl", "\n".join(map(json.dumps, _plain(seen))) + "\n")

@@ -14,7 +14,7 @@ import numpy as np
 from rich.table import Table
 
 from narrows.advisor import CONFIDENCE, FRESH, SEEN, Advisor
-from narrows.buffer import STEPS
+from narrows.buffer import beyond
 from narrows.check import Verdict, judge
 from narrows.cli.options import by_option, split_list
 from narrows.cli.work.buffer import (
@@ -41,6 +41,8 @@ from narrows.targets import Target, targets_of
 from narrows.terminal import console, put, say
 from narrows.theory.buffers import FEW, SMALL, Link, flows_of
 
+# Which option fills which field where the buffer is given.
+OPTIONS_OF_GIVEN = OPTIONS | {r"dumbbell\.buffer": "--given"}
 SERIES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 # Seeds of each number of flows, and of one of which they do not decide.
 SEEDS, MORE = [1, 2, 3], list(range(1, 10))
@@ -158,8 +160,6 @@ def invert(ask: Ask, given: str, as_json: bool, output: Path | None, force: bool
 
 
 def _assumed(ask: Ask, packets: float) -> str:
-    low, high = ask.rtts
-    trips = f"{low * 1e3:g}" if low == high else f"{low * 1e3:g} to {high * 1e3:g}"
     how = "runs last until windows have been out of step for some time"
     if ask.duration:
         seconds, from_when = ask.times(ask.groups("cubic", 1))
@@ -167,7 +167,7 @@ def _assumed(ask: Ask, packets: float) -> str:
         early = f", where windows of a flow are in step until {waited:g} s"
         how = f"runs of {seconds:g} s, measured from {from_when:g} s on"
         how += early if from_when < waited else ""
-    return f"{packets:g} packets of buffer over {ask.rate}{beside(ask.load)}, {trips} ms; {how}"
+    return f"{packets:g} packets of buffer over {ask.rate}{beside(ask.load)}, {ask.trips} ms; {how}"
 
 
 def _write(folder: Output, rows: Sequence[Row], quiet: bool) -> None:
@@ -193,7 +193,7 @@ def _rows(ask: Ask, given: str, targets: Sequence[Target]) -> Iterator[Row]:
             search.check()
         except ScenarioError as error:
             wrong = error
-            told = by_option(str(error), OPTIONS | {r"dumbbell\.buffer": "--given"})
+            told = by_option(str(error), OPTIONS_OF_GIVEN)
             left.append(f"{cc}{_sends(pacing, quantum)}: {told}")
             continue
         searches.append(search)
@@ -244,13 +244,12 @@ class _Inverse:
         return replace(found, again=again, is_confirmed=is_confirmed)
 
     def _confirmed(self, flows: int) -> tuple[int, bool]:
-        """Return as many flows, or up to a tenth more, that meet it under fresh seeds, too."""
-        first = flows
-        for _ in range(STEPS):
-            if self._meets(flows, FRESH):
-                return flows, True
-            flows += max(1, round(flows / 50))
-        return first, False
+        """Return as many flows, or up to a tenth or one more, that meet it under fresh seeds.
+
+        And whether any do.
+        """
+        found = next((it for it in beyond(flows, 1) if self._meets(it, FRESH)), None)
+        return (flows, False) if found is None else (found, True)
 
     def _told(self, flows: int | None, beyond: int | None, at: int) -> Row:
         return replace(self._seen[at], flows=flows, beyond=beyond)
