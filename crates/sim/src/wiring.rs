@@ -1,6 +1,8 @@
 //! How the network is connected: nodes, links, flows, their paths, and which hops need no event of
 //! their own.
 
+mod following;
+
 use crate::browser::Browsing;
 use crate::calendar::LANES;
 use crate::host::HostSettings;
@@ -9,6 +11,7 @@ use crate::link::{Link, LinkSettings};
 use crate::packet::Travelling;
 use crate::pool::Arrivals;
 use crate::traffic::{Application, Datagrams};
+use following::{Agreed, following};
 use narrows_control::Controller;
 use narrows_transport::Transport;
 use narrows_transport::congestion::Path;
@@ -112,6 +115,28 @@ impl FlowSettings {
         let Endpoints::Connection { application, .. } = &self.endpoints else { return false };
         matches!(application, Application::Requests(..))
     }
+
+    /// Bytes of each packet on its way out, and on its way back.
+    fn packet_sizes(&self) -> [Agreed<u32>; 2] {
+        match &self.endpoints {
+            Endpoints::Connection { transport, ack_bytes, application, .. } => {
+                let last = application
+                    .last_packet()
+                    .map_or(Agreed::Nobody, |(_, bytes)| Agreed::All(bytes));
+                let data = transport.packet_bytes().filter(|_| !self.takes_requests());
+                let ack = data.map(|_| *ack_bytes);
+                [Agreed::from(data).and(last), ack.into()]
+            }
+            Endpoints::Datagrams(source) => [Agreed::All(source.bytes), Agreed::Nobody],
+            Endpoints::Hosted(_) => [Agreed::No; 2],
+        }
+    }
+
+    /// Whether each packet that arrives is answered at once.
+    fn answers_at_once(&self) -> bool {
+        let Endpoints::Connection { transport, .. } = &self.endpoints else { return false };
+        transport.answers_at_once() && self.host.is_ideal()
+    }
 }
 
 /// A flow whose ends are not connected.
@@ -160,14 +185,19 @@ impl Hop {
         Self(kind << Self::INDEX_BITS | index)
     }
 
-    /// The same, eager; `passes` if it is a plain link.
-    fn eager(self, passes: bool) -> Self {
-        if passes { Self(self.index()) } else { Self(self.0 | Self::EAGER) }
+    /// The same, eager.
+    fn eager(self) -> Self {
+        Self(self.0 | Self::EAGER)
+    }
+
+    /// A plain link that packets pass.
+    fn passing(link: LinkId) -> Self {
+        Self(Self::new(HopEnd::Link(link)).index())
     }
 
     /// The same, where packets no longer pass unseen.
     fn watched(self) -> Self {
-        if self.passes().is_some() { Self::new(self.end()).eager(false) } else { self }
+        if self.passes().is_some() { Self::new(self.end()).eager() } else { self }
     }
 
     fn index(self) -> u32 {
@@ -226,6 +256,8 @@ pub(crate) struct Paths {
     pub starts: Vec<u32>,
     /// The hops whose events wait in lanes of their own: links that most paths reach as events.
     lanes: [Hop; LANES],
+    /// Whether some packets are answered, and the answers heard, in the event of a queue of data.
+    pub answers_at_once: bool,
 }
 
 impl Paths {
@@ -236,7 +268,12 @@ impl Paths {
         ahead: Ahead,
     ) -> Result<Self, WiringError> {
         let mut routes = Routes::new(network);
-        let mut paths = Self { hops: Vec::new(), starts: Vec::new(), lanes: [Hop::NONE; LANES] };
+        let mut paths = Self {
+            hops: Vec::new(),
+            starts: Vec::new(),
+            lanes: [Hop::NONE; LANES],
+            answers_at_once: false,
+        };
         for (flow, settings) in network.flows.iter().enumerate() {
             let ways = [
                 (settings.from, settings.to, HopEnd::Receiver(flow as u32)),
@@ -363,6 +400,11 @@ impl Paths {
     /// event, or the loop would never return.
     fn mark_eager(&mut self, network: &Network, links: &[Link<Travelling>], ahead: Ahead) {
         let feeders = self.feeders(network.links.len());
+        let following = if ahead == Ahead::Plain || cfg!(general) {
+            vec![Agreed::No; links.len()]
+        } else {
+            following(self, network, links, &feeders)
+        };
         for path in 0..self.starts.len() {
             let mut before: Option<LinkId> = None;
             for hop in self.range(path) {
@@ -371,8 +413,8 @@ impl Paths {
                 let alone = match end {
                     // A queue that decides on departure must see events in order of time.
                     HopEnd::Link(link) => {
-                        let there = &links[link as usize];
-                        feeders[link as usize] != Feeder::Several
+                        let (place, there) = (link as usize, &links[link as usize]);
+                        (feeders[place] != Agreed::No || following[place] != Agreed::No)
                             && !there.needs_order()
                             && (ahead.passes(path) || there.is_plain())
                     }
@@ -389,9 +431,10 @@ impl Paths {
                     HopEnd::Hosted(_) => false,
                 };
                 if ordered && alone {
-                    let passes =
-                        matches!(end, HopEnd::Link(link) if links[link as usize].is_plain());
-                    self.hops[hop] = self.hops[hop].eager(passes);
+                    self.hops[hop] = match end {
+                        HopEnd::Link(link) if links[link as usize].is_plain() => Hop::passing(link),
+                        end => Hop::new(end).eager(),
+                    };
                 }
                 before = if let HopEnd::Link(link) = end { Some(link) } else { None };
             }
@@ -400,21 +443,17 @@ impl Paths {
                 let last = self.range(path).end - 1;
                 self.hops[last] = Hop::new(self.hops[last].end());
             }
+            self.answers_at_once |= path % 2 == 1 && !has_event;
         }
     }
 
-    fn feeders(&self, links: usize) -> Vec<Feeder> {
-        let mut feeders = vec![Feeder::Nobody; links];
+    fn feeders(&self, links: usize) -> Vec<Agreed<Feeder>> {
+        let mut feeders = vec![Agreed::Nobody; links];
         for path in 0..self.starts.len() {
             let mut feeder = Feeder::End(path);
-            for hop in self.range(path) {
-                let HopEnd::Link(link) = self.hops[hop].end() else { continue };
+            for link in self.links(path) {
                 let known = &mut feeders[link as usize];
-                *known = if *known == Feeder::Nobody || *known == feeder {
-                    feeder
-                } else {
-                    Feeder::Several
-                };
+                *known = known.and(Agreed::All(feeder));
                 feeder = Feeder::Link(link);
             }
         }
@@ -444,14 +483,12 @@ impl Ahead {
     }
 }
 
-/// Where a link's packets come from.
+/// Where packets come to a link from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Feeder {
-    Nobody,
     /// The endpoint where this path begins.
     End(usize),
     Link(LinkId),
-    Several,
 }
 
 /// Shortest paths by delay, with a tree for each node that has a choice of links.

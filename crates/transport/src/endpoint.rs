@@ -128,6 +128,28 @@ impl Transport {
         }
     }
 
+    /// Bytes on the wire of all its packets, which all that carry data have, but for the last of
+    /// it; `None` if they differ.
+    pub fn packet_bytes(&self) -> Option<u32> {
+        match self {
+            Self::Tcp(settings) => (!settings.habits.handshake).then_some(settings.packet_bytes),
+            Self::Etcp(settings) => Some(settings.packet_bytes),
+            Self::Quic(_) => None,
+        }
+    }
+
+    /// True if its receiver acknowledges each packet by itself, as soon as it arrives.
+    pub fn answers_at_once(&self) -> bool {
+        match self {
+            Self::Tcp(settings) => {
+                let habits = &settings.habits;
+                habits.acks.answers_at_once() && !habits.paces_acks
+            }
+            Self::Etcp(_) => true,
+            Self::Quic(_) => false,
+        }
+    }
+
     /// What it is called.
     pub fn name(&self) -> &'static str {
         match self {

@@ -116,6 +116,11 @@ impl LinkSettings {
         !impaired && is_steady && self.queue == Discipline::DropTail
     }
 
+    /// Whether every packet that leaves it reaches the other end after the same delay, if it does.
+    pub(crate) fn only_delays(&self) -> bool {
+        self.varying.is_none() && self.jitter.most == Duration::ZERO && !self.super_packets
+    }
+
     /// Whether its script sends packets twice.
     pub(crate) fn doubles(&self) -> bool {
         self.varying.as_ref().is_some_and(|varying| varying.script.doubles())

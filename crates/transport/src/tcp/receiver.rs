@@ -139,7 +139,7 @@ impl Accurate {
 
 impl AckPolicy {
     /// Whether each packet is acknowledged by itself, at once, and nothing is put together.
-    fn is_plain(&self) -> bool {
+    pub(crate) fn answers_at_once(&self) -> bool {
         let Self {
             every,
             quick,
@@ -183,7 +183,7 @@ impl Receiver {
             reply: Reply::Nothing,
             buffer,
             pacer: None,
-            is_plain: cfg!(not(general)) && policy.is_plain(),
+            is_plain: cfg!(not(general)) && policy.answers_at_once(),
         }
     }
 
