@@ -2,9 +2,10 @@
 
 Each target is a number of a run with a bound. In the logarithm x of the buffer, the logarithm y of
 what misses (1 − utilisation, the loss, the delay) is close to a parabola. So five buffers around
-the answer, of long runs three at first, are run under the same seeds, the parabola through their
-means crosses the bound at the answer, and leaving out one seed after the other says how sure that
-is. Seeds are added until it is sure to a tenth.
+the answer, of long runs and little noise three, are run under the same three seeds, and the
+parabola through their means crosses the bound at the answer. Further seeds go to a buffer there:
+the others say how steep y is. How far each seed alone moves the crossing says how sure that is, and
+seeds are added until it is sure to a tenth.
 
 Where a run is long, two links that are a part of the asked one, with as many flows fewer, say
 where to begin: windows and round trips are the same, so that the buffer depends on the size of the
@@ -25,19 +26,26 @@ from narrows.targets import Target
 from narrows.types import Floats
 
 # Buffers around the answer, by a factor from each to the next: more would bend the parabola where
-# the number is steep; and seeds: of a first look, and of the parabola.
+# the number is steep.
 STEP = 1.25
 NEAR: Sequence[int] = (-1, 0, 1)
 PLACES: Sequence[int] = (-2, -1, 0, 1, 2)
 # Packets of a run that is so long that three buffers are tried first.
 LONG_RUN = 4e6
+# A root so near to a buffer, in steps, is as good as there.
+BESIDE = 0.3
+# So far from the middle of five the root may be, in steps.
+REACH = 1.5
 # All are of one lattice, so that what was run to come near counts: steps of a first look, and ends
-# between which the answer is near enough.
+# between which the answer is near enough; seeds of that look, and each buffer's first.
 FAR, CLOSE = 6, 4
-LOOK, FIRST = [1, 2, 3], 3
+LOOK, FIRST = [1, 2], 3
 # Inside, a little more is asked for, as looking again and again costs some of it.
-INSIDE = 0.98
+INSIDE = 0.985
 WITHIN = math.log(1.1)
+# A first look that is less sure than this is of a number so noisy that three buffers may bend the
+# parabola the wrong way.
+NOISY = 0.25
 MOST_RUNS = 200
 # The power of a link's size by which its buffer grows.
 POWERS = (0.0, 0.5)
@@ -68,7 +76,7 @@ class Answer:
     runs
         How many runs it took.
     seeds
-        How many seeds each buffer had.
+        How many seeds a buffer had at the most.
     doubt
         Why it is not sure, for people; empty if it is.
     until
@@ -143,29 +151,72 @@ def answer(
     if low is None or high is None:
         packets = 0.0 if low is None else math.inf
         return Answer(target, packets, packets, packets, advisor.runs - before, len(LOOK))
-    middle, places = (low + high) // 2, NEAR if advisor.packets >= LONG_RUN else PLACES
-    count, moves, found = FIRST, 0, None
+    return _around(advisor, target, (low, high), before)
+
+
+def _around(advisor: Advisor, target: Target, ends: tuple[int, int], before: int) -> Answer:
+    """Return the answer between two places of the lattice; so many runs were made before it."""
+    low, high = ends
+    middle = (low + high) // 2
+    places, reach = (NEAR, 1.0) if advisor.packets >= LONG_RUN else (PLACES, REACH)
+    seeds, moves = _first(advisor, middle, places), 0
+    best: _Crossing | None = None
     while advisor.runs - before < MOST_RUNS:
-        seeds = list(range(1, count + 1))
-        buffers = sorted({_size(advisor, middle + place) for place in places})
-        advisor.ask(buffers, seeds)
-        found = _crossing(advisor, target, buffers, seeds)
+        _ask(advisor, seeds)
+        found = _crossing(advisor, target, seeds)
         if found is not None:
-            root, half = found
-            away = round(root / math.log(STEP)) - middle
-            if abs(away) > 1 and root > math.log(LEAST) and moves < MOST_MOVES:
+            away = found.root / math.log(STEP) - middle
+            # Beyond the buffers a parabola says little.
+            if abs(away) > reach and found.root > math.log(LEAST) and moves < MOST_MOVES:
                 # Of a noisy parabola it might go to and fro for ever.
-                middle, moves = middle + min(max(away, -2), 2), moves + 1
+                middle, moves = middle + min(max(round(away), -2), 2), moves + 1
+                seeds = _first(advisor, middle, places)
                 continue
-            if half <= WITHIN:
+            best = found if found.half < math.inf else best
+            if found.half <= WITHIN:
                 break
-        if found is None and places is NEAR:
-            places = PLACES
-        elif found is None and count >= ENOUGH:
-            return _between(advisor, target, (low, high), count, advisor.runs - before)
+        if places is NEAR and (found is None or found.half > NOISY):
+            places, reach = PLACES, REACH
+            seeds = _first(advisor, middle, places) | seeds
+        elif found is not None and found.half < math.inf:
+            _add(advisor, seeds, found)
+        elif min(seeds.values()) >= ENOUGH:
+            return _between(advisor, target, ends, ENOUGH, advisor.runs - before)
         else:
-            count += max(2, count // 3)
-    return _told(advisor, target, found, count, advisor.runs - before)
+            seeds = {size: count + 2 for size, count in seeds.items()}
+    return _told(advisor, target, best, seeds, advisor.runs - before)
+
+
+def _first(advisor: Advisor, middle: int, places: Sequence[int]) -> dict[int, int]:
+    """Return the buffers around a place, and how many seeds each has at first."""
+    return dict.fromkeys(sorted({_size(advisor, middle + place) for place in places}), FIRST)
+
+
+def _ask(advisor: Advisor, seeds: dict[int, int]) -> None:
+    """Run each buffer under so many seeds, from 1 on."""
+    for count in sorted(set(seeds.values())):
+        sizes = [size for size, asked in seeds.items() if asked == count]
+        advisor.ask(sizes, range(1, count + 1))
+
+
+def _add(advisor: Advisor, seeds: dict[int, int], found: _Crossing) -> None:
+    """Give seeds to the buffer that makes a crossing surest: the one there, or one that is steep.
+
+    The others say how steep the number is, which three seeds mostly tell well enough.
+    """
+    size = max(LEAST, min(round(math.exp(found.root)), math.floor(advisor.most)))
+    steps = {it: abs(math.log(it / size)) / math.log(STEP) for it in seeds}
+    nearest = min(seeds, key=lambda it: steps[it])
+    gains = dict(zip(seeds, found.shares**2, strict=True))
+    worst = max(seeds, key=lambda it: gains[it] / (seeds[it] * (seeds[it] + 2)))
+    if steps[worst] > 0.5:
+        size = worst
+    elif steps[nearest] < BESIDE:
+        size = nearest
+    total = sum(seeds.values())
+    lacking = total * ((found.half / WITHIN) ** 2 - 1)
+    # An even number, as machines have cores.
+    seeds[size] = seeds.get(size, 0) + 2 * math.ceil(min(lacking, total / 3) / 2)
 
 
 def _between(
@@ -191,15 +242,16 @@ def _size(advisor: Advisor, place: int) -> int:
 def _told(
     advisor: Advisor,
     target: Target,
-    found: tuple[float, float] | None,
-    seeds: int,
+    found: _Crossing | None,
+    asked: dict[int, int],
     runs: int,
 ) -> Answer:
+    seeds = max(asked.values())
     if found is None:
         return Answer(
             target, math.nan, math.nan, math.nan, runs, seeds, "the parabola does not cross it"
         )
-    root, half = found
+    root, half = found.root, found.half
     packets, low, high = (math.exp(it) for it in (root, root - half, root + half))
     doubts = [] if half <= WITHIN else [f"not sure to a tenth after {runs} runs"]
     sure = _confirmed(advisor, target, low if target.is_growing else high)
@@ -309,8 +361,11 @@ def _from_parts(parts: Sequence[Part], target: Target, guess: float) -> float | 
         if low is None or high is None:
             return None
         ends = sorted({_size(part.advisor, low), _size(part.advisor, high)})
-        crossing = _crossing(part.advisor, target, ends, LOOK) if len(ends) > 1 else None
-        guess = math.exp(crossing[0]) if crossing else float(_size(part.advisor, (low + high) // 2))
+        asked = dict.fromkeys(ends, len(LOOK))
+        crossing = _crossing(part.advisor, target, asked) if len(ends) > 1 else None
+        guess = (
+            math.exp(crossing.root) if crossing else float(_size(part.advisor, (low + high) // 2))
+        )
         found.append((part.factor, guess))
     if not found:
         return None
@@ -371,42 +426,71 @@ def _below(advisor: Advisor, target: Target) -> tuple[int | None, int | None]:
     return most, None
 
 
-def _crossing(
-    advisor: Advisor, target: Target, buffers: Sequence[int], seeds: Sequence[int]
-) -> tuple[float, float] | None:
-    """Return ln B where the parabola crosses the bound, and half of its interval."""
-    x = np.log(np.array(buffers, dtype=np.float64))
+@dataclass(frozen=True)
+class _Crossing:
+    """Where a parabola crosses a bound: ln B, half of its interval, and what each buffer weighs."""
+
+    root: float
+    half: float
+    shares: Floats
+
+
+def _crossing(advisor: Advisor, target: Target, seeds: dict[int, int]) -> _Crossing | None:
+    """Return where the parabola through means of so many seeds crosses the bound.
+
+    A seed is one draw for all buffers that it is given to. If the parabola does not cross it, the
+    straight line says where it might, and nothing how sure that is.
+    """
+    x = np.log(np.array(list(seeds), dtype=np.float64))
+    counts = np.array(list(seeds.values()))
+    y = np.full((len(seeds), counts.max()), np.nan)
+    for place, (size, count) in enumerate(seeds.items()):
+        values = advisor.values(target, size, range(1, count + 1))
+        y[place, :count] = [target.miss(it) for it in values]
+    means = np.nanmean(y, axis=1)
     wanted = target.miss(advisor.bound(target))
-    y = np.array(
-        [[target.miss(it) for it in advisor.values(target, size, seeds)] for size in buffers]
+    found = _root(x, means, counts, wanted)
+    if found is None:
+        line = _root(x, means, counts, wanted, 1)
+        return line and _Crossing(line[0], math.inf, line[1])
+    root, shares = found
+    # How far each seed alone moves the root, as if it were one of as many as its buffer has.
+    moved = np.nansum(
+        (y - means[:, None]) * (shares / np.sqrt(counts * (counts - 1.0)))[:, None], axis=0
     )
-    root = _root(x, y.mean(axis=1), wanted)
-    without = [
-        _root(x, np.delete(y, seed, axis=1).mean(axis=1), wanted) for seed in range(len(seeds))
-    ]
-    if root is None or any(it is None for it in without):
-        return None
-    count = len(seeds)
-    left = np.array(without, dtype=np.float64)
-    error = math.sqrt((count - 1) / count * float(np.sum((left - left.mean()) ** 2)))
-    return root, float(students.ppf((1 + INSIDE) / 2, count - 1)) * error
+    parts = shares**2 / counts
+    free = float(np.sum(parts * (counts - 1)) / np.sum(parts))
+    error = math.sqrt(float(np.sum(moved**2)))
+    return _Crossing(root, float(students.ppf((1 + INSIDE) / 2, free)) * error, shares)
 
 
-def _root(x: Floats, y: Floats, wanted: float) -> float | None:
-    """Return where the parabola through points crosses a value, near their middle.
+def _root(
+    x: Floats, y: Floats, counts: Floats, wanted: float, degree: int = 2
+) -> tuple[float, Floats] | None:
+    """Return where the parabola through means of so many values crosses a value.
+
+    The second is how far the root moves if each mean grows by one.
 
     Examples
     --------
     >>> x = np.array([1.0, 2.0, 3.0])
-    >>> round(_root(x, 5 - x, 3.5), 6)
-    1.5
+    >>> root, shares = _root(x, 5 - x, np.ones(3), 3.5)
+    >>> round(root, 6), [round(float(it), 6) for it in shares]
+    (1.5, [0.375, 0.75, -0.125])
     """
     middle = float(x.mean())
-    degree = min(len(x) - 1, 2)
-    q, a, b = [0.0] * (2 - degree) + list(np.polyfit(x - middle, y, degree))
+    powers = np.vander(x - middle, min(len(x), degree + 1))
+    by = np.linalg.pinv(powers * np.sqrt(counts)[:, None]) * np.sqrt(counts)
+    coefficients = by @ y
+    q, a, b = np.concatenate([np.zeros(3 - len(coefficients)), coefficients])
     d = b - wanted
     inside = a * a - 4 * q * d
     if inside < 0 or a == 0:
         return None
     # Of the two roots the one that a straight line would have.
-    return middle + float(-2 * d / (a + math.copysign(math.sqrt(inside), a)))
+    away = float(-2 * d / (a + math.copysign(math.sqrt(inside), a)))
+    steep = 2 * q * away + a
+    if steep == 0:
+        return None
+    shares = np.vander(np.array([away]), powers.shape[1])[0] @ by
+    return middle + away, -shares / steep

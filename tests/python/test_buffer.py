@@ -204,19 +204,24 @@ class _Known(Advisor):
 
 
 @pytest.mark.parametrize("packets", [1e5, math.inf])
-@pytest.mark.parametrize("slope", [0.7, 2.5])
+@pytest.mark.parametrize(
+    ("slope", "noise", "most"), [(0.7, 0.05, 45), (2.5, 0.05, 30), (1, 0.15, 90)]
+)
 def test_the_advisors_interval_holds_the_truth_as_often_as_it_says(
-    slope: float, packets: float
+    slope: float, noise: float, most: float, packets: float
 ) -> None:
-    held, trials = 0, 60
+    held, runs, doubted, trials = 0, 0, 0, 60
     for seed in range(trials):
-        advisor = _Known(seed, slope, 0.05, truth=137.0, packets=packets)
+        truth = 137 * 1.25 ** (seed / trials)
+        advisor = _Known(seed, slope, noise, truth, packets=packets)
         found = answer(advisor, advisor.targets[0], 400.0)
-        assert not found.doubt, (seed, found)
+        doubted += bool(found.doubt)
         assert found.high / found.low < 1.35
         # To a packet, as buffers are whole.
-        held += found.low - 1 <= 137.0 <= found.high + 1
-    assert held >= 0.9 * trials, held
+        held += found.low - 1 <= truth <= found.high + 1
+        runs += advisor.runs
+    assert held >= 0.9 * trials and doubted <= 0.05 * trials, (held, doubted)
+    assert runs <= most * trials, runs / trials
 
 
 @pytest.mark.parametrize("power", [0.0, 0.3, 0.5])
