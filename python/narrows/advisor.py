@@ -14,7 +14,7 @@ from narrows.errors import Error
 from narrows.pool import check_memory, each
 from narrows.scenario import Scenario
 from narrows.score.store import Numbers, Store
-from narrows.targets import Target
+from narrows.targets import Target, check_share
 from narrows.types import Floats
 
 # Seeds that no search has seen, and how sure they judge.
@@ -74,6 +74,9 @@ class Advisor:
         self._places = {name: place for place, (name, *_) in enumerate(told)}
         self.sides = {name: side for name, _, _, side, *_ in told}
         self.kinds = {name: kind for name, _, _, _, kind, *_ in told}
+        for target in targets:
+            if self.kinds[target.name] in ("share", "part") or target.name.endswith("jain"):
+                check_share(target)
         for target in filter(lambda it: it.is_searched, targets):
             if target.bound.startswith(">") and self.kinds[target.name] not in ("ratio", "part"):
                 raise Error(

@@ -151,11 +151,37 @@ def share_of(target: Target) -> float:
     >>> share_of(Target("utilisation", ">= 98%"))
     0.98
     """
-    text = target.bound.lstrip("<>= ")
-    try:
-        share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        share = math.nan
+    share = _number(target)
     if not 0 < share < 1:
         raise Error(f'--target: {target.name} "{target.bound}" is not between 0 and 1; try >= 0.98')
     return share
+
+
+def check_share(target: Target) -> None:
+    """Fail if the bound of a share or a ratio of at most 1 is larger.
+
+    Parameters
+    ----------
+    target
+        Such a target.
+
+    Raises
+    ------
+    Error
+        If it is, as nothing or everything meets it.
+
+    Examples
+    --------
+    >>> check_share(Target("loss_rate", "<= 1%"))
+    """
+    if _number(target) > 1:
+        raise Error(f'--target: {target.name} "{target.bound}": it is never more than 1')
+
+
+def _number(target: Target) -> float:
+    """Return the number of a bound, of 98% a hundredth; NaN if it is written otherwise."""
+    text = target.bound.lstrip("<>= ")
+    try:
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        return math.nan

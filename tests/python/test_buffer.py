@@ -559,7 +559,10 @@ def test_a_place_says_what_is_not_given(narrows: Run) -> None:
     assert "2*reno over 20Mbps, 10 to 40 ms" in done.stderr
     done = narrows("buffer", "--place", "moon")
     assert done.returncode == 2
-    assert "known: access, metro, peering, core, dc" in done.stderr
+    assert "known: access, metro, peering, core, dc, mathis" in done.stderr
+    words = ["--place", "mathis", "--rate", "20Mbps", "--cc", "reno", "--duration", "2"]
+    done = narrows("buffer", *words, "--target", "utilisation >= 0.9")
+    assert "the least number of flows that meet utilisation >= 0.9 with 1ms" in done.stdout
 
 
 def test_a_chip_is_enough_or_short_and_small_windows_time_out(narrows: Run, tmp_path: Path) -> None:
@@ -653,6 +656,8 @@ def test_the_safe_end_is_one_whose_fresh_mean_meets_the_target() -> None:
         (["--cc", "qubic"], '--cc: unknown controller "qubic"'),
         (["--cc", "cubic,reno"], "which --given takes"),
         (["--queue", "foo"], '--queue: unknown queue "foo"'),
+        (["--target", "loss_rate <= 2"], "it is never more than 1"),
+        (["--target", "utilisation >= 0.9, jain >= 2"], "it is never more than 1"),
         (["--duration", "1ms"], "--duration: 1ms is less than 20"),
         (["--given", "1ms", "--target", "delay_p99 <= 1ms"], "--target: more flows do not bring"),
     ],

@@ -117,11 +117,12 @@ def buffer(
     for option, text in (texts | {"most": most, "given": given, "chip": chip}).items():
         if text is not None and not text.strip():
             raise Error(f"--{option}: it is empty; leave it out for the usual")
+    usual = place_of(place) if place else Place()
+    given = given or usual.given
     unused = {"--flows": flows is not None, "--most": most is not None, "--chip": bool(chip)}
     for option, said in unused.items():
         if given and said:
             raise Error(f"{option}: --given asks how many flows one buffer serves; leave it out")
-    usual = place_of(place) if place else Place()
     rate, rtt, cc = rate or usual.rate, rtt or usual.rtt, cc or usual.cc
     # A mixture that is given says how many flows there are.
     flows = flows or (None if "*" in cc else usual.flows)

@@ -9,21 +9,28 @@ from narrows.errors import Error
 
 @dataclass(frozen=True)
 class Place:
-    """A link's rate, round trips, laws and flows; as many flows as the mixture says if None."""
+    """A link's rate, round trips, laws and flows; as many flows as the mixture says if None.
+
+    Some have a buffer of which is asked how many flows it serves.
+    """
 
     rate: str = "1Gbps"
     rtt: str = "20ms..80ms"
     cc: str = "cubic"
     flows: int | None = None
+    given: str | None = None
 
 
-# Windows of 100 packets in a core: 100 Gbps · 43 ms / 12 kbit / 100. The others as their names say.
+# Windows of 100 packets in a core: 100 Gbps · 43 ms / 12 kbit / 100. A strand of 100 Gbps whose
+# queue drains in 1 ms, 50 ms away, is M. Mathis' and A. McGregor's question (workshop on buffer
+# sizing, Stanford, 2019). The others as their names say.
 PLACES = {
     "access": Place("1Gbps", "10ms..60ms", "cubic", 5),
     "metro": Place("10Gbps", "2ms..10ms", "cubic", 200),
     "peering": Place("10Gbps", "10ms..40ms", "160*cubic/40*bbr"),
     "core": Place("100Gbps", "20ms..80ms", "cubic", 3600),
     "dc": Place("25Gbps", "50us..200us", "cubic", 20),
+    "mathis": Place("100Gbps", "50ms", "cubic,bbr", given="1ms"),
 }
 
 
