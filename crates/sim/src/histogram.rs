@@ -36,6 +36,11 @@ impl Histogram {
     }
 
     /// Counts `value` so many `times`.
+    pub fn add_all(&mut self, value: u64, times: u64) {
+        self.count(value, times);
+        self.sum += u128::from(value) * u128::from(times);
+    }
+
     #[inline]
     fn count(&mut self, value: u64, times: u64) {
         let slot = Self::slot(value);

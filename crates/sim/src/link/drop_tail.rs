@@ -135,8 +135,9 @@ struct Passages {
     ring: Box<[Passage]>,
     /// Those that had left when the last packet in the books came, or later.
     left: Count,
-    /// Those that are in the books.
+    /// Those that are in the books, and when the last of them leaves.
     written: Count,
+    written_to: Time,
     carried: Count,
     /// Tells this queue's lots from others'.
     salt: u32,
@@ -149,7 +150,7 @@ impl Passages {
     fn new(salt: u32) -> Self {
         let ring = vec![Passage::NONE; Self::FEWEST].into_boxed_slice();
         let (left, written, carried) = Default::default();
-        Self { ring, left, written, carried, salt }
+        Self { ring, left, written, written_to: Time::ZERO, carried, salt }
     }
 
     #[inline]
@@ -218,6 +219,7 @@ impl Passages {
         let passage = self.ring[self.place(number)];
         self.left = self.left_since(self.left, number, passage.came);
         self.written = Count { packets: number + 1, bytes: passage.bytes };
+        self.written_to = passage.leaves;
         let queue = self.written.beyond(self.left);
         Some((passage, (passage.bytes - before) as u32, queue))
     }
@@ -241,16 +243,55 @@ impl Passages {
         books.arrivals += new.packets;
         books.departures += new.packets;
         books.departed_bytes += new.bytes;
-        let wait = |seconds, passage: &Passage| seconds + passage.delay().seconds();
-        books.queue_seconds = self.unwritten().fold(books.queue_seconds, wait);
+        match self.unhindered() {
+            Some((delay, bytes)) => self.write_unhindered(books, delay, bytes),
+            None => self.write_queued(books),
+        }
         if let Some(observer) = &mut books.observer {
-            observer.delay.extend(self.unwritten().map(|passage| passage.delay().picos() / 1000));
             let mut before = self.written.bytes;
             let departures = self.unwritten().map(|passage| {
                 let bytes = passage.bytes - std::mem::replace(&mut before, passage.bytes);
                 (passage.leaves, bytes)
             });
             observer.sample_all(self.unwritten().map(|passage| passage.came), departures);
+        }
+        self.written = self.carried;
+        self.written_to = self.ring[self.place(self.carried.packets - 1)].leaves;
+    }
+
+    /// The delay and the bytes of each that is not in the books, if none found another before it
+    /// and all are of one size, which makes one delay; there is one.
+    fn unhindered(&self) -> Option<(Duration, u64)> {
+        let first = &self.ring[self.place(self.written.packets)];
+        let (delay, bytes) = (first.delay(), first.bytes - self.written.bytes);
+        let mut before = Passage { leaves: self.written_to, bytes: self.written.bytes, ..*first };
+        let is_alike = |passage: &Passage| {
+            let Passage { leaves, bytes: to, .. } = std::mem::replace(&mut before, *passage);
+            passage.came > leaves && passage.bytes - to == bytes
+        };
+        self.unwritten().all(is_alike).then_some((delay, bytes))
+    }
+
+    /// Writes those that are not in the books into them, each of which found nothing.
+    fn write_unhindered(&mut self, books: &mut Books, delay: Duration, bytes: u64) {
+        let packets = self.carried.packets - self.written.packets;
+        // One by one, as sums of others are rounded.
+        (0..packets).for_each(|_| books.queue_seconds += delay.seconds());
+        if let Some(observer) = &mut books.observer {
+            observer.delay.add_all(delay.picos() / 1000, packets);
+            observer.queue_found.add_all(0, packets);
+            observer.max_queue = observer.max_queue.most(Backlog { packets: 1, bytes });
+            let Count { packets, bytes: all } = self.carried;
+            self.left = Count { packets: packets - 1, bytes: all - bytes };
+        }
+    }
+
+    /// Writes those that are not in the books into them.
+    fn write_queued(&mut self, books: &mut Books) {
+        let wait = |seconds, passage: &Passage| seconds + passage.delay().seconds();
+        books.queue_seconds = self.unwritten().fold(books.queue_seconds, wait);
+        if let Some(observer) = &mut books.observer {
+            observer.delay.extend(self.unwritten().map(|passage| passage.delay().picos() / 1000));
             let (mut most, mut left) = (observer.max_queue, self.left);
             let numbers = self.written.packets..self.carried.packets;
             observer.queue_found.extend(numbers.map(|number| {
@@ -262,7 +303,6 @@ impl Passages {
             }));
             (observer.max_queue, self.left) = (most, left);
         }
-        self.written = self.carried;
     }
 
     /// Those that are not in the books.
@@ -339,9 +379,9 @@ mod tests {
     #[test]
     fn a_ring_that_is_full_is_written_whole() {
         let measured = Measured { from: at(0), to: at(100_000_000) };
-        for (packets, gap, watch) in [256, 257, 3000]
+        for (packets, gap, watch) in [255, 256, 257, 3000]
             .into_iter()
-            .flat_map(|packets| [2000, 1000, 900].map(|gap| (packets, gap)))
+            .flat_map(|packets| [2000, 1001, 1000, 900].map(|gap| (packets, gap)))
             .flat_map(|(packets, gap)| {
                 let sampled = Watch::Samples(Duration::from_micros(5000));
                 [Watch::No, Watch::Histograms, sampled].map(|watch| (packets, gap, watch))
@@ -411,6 +451,8 @@ mod tests {
             (from, length) in (0u64..3000, 1u64..900_000),
             arrivals in prop::collection::vec((0u64..5, 0u64..700, 0usize..3, 0u8..40), 1..1500),
             crowd in 1u64..4,
+            // All of one size, and mostly apart.
+            calm: bool,
             seed in any::<u64>(),
         ) {
             let settings = LinkSettings {
@@ -426,6 +468,7 @@ mod tests {
             let [mut short, mut general] = links;
             let mut now = at(0);
             for (step, odd, bytes, looks) in arrivals {
+                let (step, bytes) = if calm { (step + 1, 0) } else { (step, bytes) };
                 now += Duration::from_micros(step * 500 / crowd + if looks > 30 { odd } else { 0 });
                 let bytes = [1000, 40, 1500][bytes];
                 let fates = [&mut short, &mut general].map(|link| {
