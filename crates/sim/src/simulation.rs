@@ -258,31 +258,34 @@ impl Simulation {
 
     /// Carries a packet that reaches a hop at `at` as far as it can go without an event.
     fn travel(&mut self, mut at: Time, packet: &mut Travelling) {
-        let mut hop = self.paths.hops[packet.hop as usize];
+        let mut place = packet.hop;
+        let mut hop = self.paths.hops[place as usize];
         loop {
-            match hop.end() {
-                HopEnd::Link(link) => match self.enter(link, at, packet) {
+            if let Some(link) = hop.link() {
+                match self.enter(link, at, place, packet) {
                     Offered::Carried(Carried::Arrives(arrival)) => {
-                        at = arrival;
-                        packet.hop += 1;
+                        (at, place) = (arrival, place + 1)
                     }
                     Offered::Carried(_) => return self.lose(packet, at),
                     Offered::Held => return self.release(link, at),
-                },
-                HopEnd::Receiver(flow) => {
-                    if !self.receive(flow, at, packet) {
-                        return;
-                    }
                 }
-                HopEnd::Sender(flow) => return self.acknowledge(flow, at, packet),
-                rare => match self.visit(rare, at, packet) {
-                    Some(leaves) => at = leaves,
+            } else if let Some(flow) = hop.receiver() {
+                match self.receive(flow, at, packet) {
+                    Some(back) => place = back,
                     None => return,
-                },
+                }
+            } else if let Some(flow) = hop.sender() {
+                return self.acknowledge(flow, at, packet);
+            } else {
+                packet.hop = place;
+                match self.visit(hop.end(), at, packet) {
+                    Some(leaves) => (at, place) = (leaves, place + 1),
+                    None => return,
+                }
             }
-            (at, packet.hop, hop) = self.pass(at, packet.segment.bytes, packet.hop);
+            (at, place, hop) = self.pass(at, packet.segment.bytes, place);
             if !hop.is_eager() || at > self.horizon {
-                return self.schedule(at, &packet.segment, packet.hop, packet.path);
+                return self.schedule(at, &packet.segment, place, packet.path);
             }
         }
     }
@@ -325,7 +328,6 @@ impl Simulation {
                 unreachable!("{hop:?} is not rare")
             }
         };
-        packet.hop += 1;
         Some(leaves)
     }
 
@@ -368,14 +370,17 @@ impl Simulation {
         }
     }
 
-    /// Hands a packet to a link.
+    /// Hands a packet to the link in `place`.
     #[inline]
-    fn enter(&mut self, link: LinkId, at: Time, packet: &mut Travelling) -> Offered {
+    fn enter(&mut self, link: LinkId, at: Time, place: u32, packet: &mut Travelling) -> Offered {
         match (&mut self.links[link as usize], &self.tap) {
             (Link::DropTail(link), None) => {
                 Offered::Carried(link.carry(at, packet.segment.bytes, &self.measured))
             }
-            _ => self.enter_any(link, at, packet),
+            _ => {
+                packet.hop = place;
+                self.enter_any(link, at, packet)
+            }
         }
     }
 
@@ -471,10 +476,10 @@ impl Simulation {
         }
     }
 
-    /// Delivers data to its receiver. Returns true if an acknowledgement leaves, which takes the
-    /// place of the data, ready for its first hop.
+    /// Delivers data to its receiver. If an acknowledgement leaves, it takes the place of the data,
+    /// and its first hop is returned.
     #[inline]
-    fn receive(&mut self, flow: u32, at: Time, packet: &mut Travelling) -> bool {
+    fn receive(&mut self, flow: u32, at: Time, packet: &mut Travelling) -> Option<u32> {
         self.books.arrive(packet.path);
         let end = &mut self.receivers[flow as usize];
         if end.answer_plain(at, &mut packet.segment) {
@@ -482,8 +487,7 @@ impl Simulation {
                 end.finished = Some(at);
                 self.ask_for_more(flow, at);
             }
-            self.turn_back(packet);
-            return true;
+            return Some(self.turn_back(packet));
         }
         if end.wakes_at < at {
             self.run_receiver_timer(flow, at);
@@ -499,7 +503,7 @@ impl Simulation {
         // Also if it answers: what is acknowledged first may make room for more to wait.
         let must_arm = end.wakes_at < end.scheduled;
         // A datagram sink has no order and sends no acknowledgements.
-        let Some(next) = end.sink.next() else { return false };
+        let next = end.sink.next()?;
         if let Some(delays) = &mut end.delays {
             delays.deliver(next, at, &self.measured);
         }
@@ -510,18 +514,15 @@ impl Simulation {
         if must_arm {
             self.arm_receiver(flow);
         }
-        if answers {
-            self.turn_back(packet);
-        }
-        answers
+        answers.then(|| self.turn_back(packet))
     }
 
-    /// Puts an acknowledgement on its way back.
+    /// Puts an acknowledgement on its way back; returns the first hop of that.
     #[inline]
-    fn turn_back(&mut self, packet: &mut Travelling) {
+    fn turn_back(&mut self, packet: &mut Travelling) -> u32 {
         packet.path += 1;
-        packet.hop = self.paths.starts[packet.path as usize];
         self.books.send();
+        self.paths.starts[packet.path as usize]
     }
 
     /// Lets a user who has received everything asked for make the next request.

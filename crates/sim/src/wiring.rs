@@ -216,6 +216,30 @@ impl Hop {
         self.0 & Self::EAGER != 0 || self.passes().is_some()
     }
 
+    /// The number of a hop of this kind, if it is one.
+    #[inline]
+    fn of(self, kind: u32) -> Option<u32> {
+        (self.0 >> Self::INDEX_BITS & 7 == kind).then_some(self.index())
+    }
+
+    /// The link, if it is one.
+    #[inline]
+    pub fn link(self) -> Option<LinkId> {
+        (self.0 >> Self::INDEX_BITS & 7 <= 1).then_some(self.index())
+    }
+
+    /// The flow, if it is a receiver.
+    #[inline]
+    pub fn receiver(self) -> Option<u32> {
+        self.of(3)
+    }
+
+    /// The flow, if it is a sender.
+    #[inline]
+    pub fn sender(self) -> Option<u32> {
+        self.of(4)
+    }
+
     #[inline]
     pub fn end(self) -> HopEnd {
         let index = self.index();
