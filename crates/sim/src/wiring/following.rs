@@ -1,11 +1,11 @@
 //! Links that packets reach in the order in which they left another, so that neither needs to be
 //! told of the other's events.
 //!
-//! Packets leave a queue that decides on arrival one by one, each a transmission after the one
-//! before it. A plain link behind it that sends them faster lets none wait: each takes as long as
-//! its own transmission and the wire. So it is over further ones, and through a receiver that
-//! answers each packet at once. If packets of all paths from one queue to another take the same
-//! time, they reach the second as they left the first, one by one.
+//! Packets leave a queue one by one, each a transmission after the one before it. A plain link
+//! behind it that sends them faster lets none wait: each takes as long as its own transmission and
+//! the wire. So it is over further ones, and through a receiver that answers each packet at once.
+//! If packets of all paths from one queue to another take the same time, they reach the second as
+//! they left the first, one by one.
 
 use super::{Feeder, HopEnd, LinkId, Network, Paths};
 use crate::link::{Link, LinkSettings};
@@ -79,7 +79,7 @@ pub(super) fn following(
                         } else {
                             let came = way.map(|Way { from, took, .. }| (from, took));
                             following[place] = following[place].and(came.into());
-                            Way::from(link, there, bytes).filter(|_| !links[place].holds())
+                            Way::from(link, there, bytes)
                         }
                     }
                     HopEnd::Receiver(_) => way.filter(|_| settings.answers_at_once()),
@@ -290,8 +290,9 @@ mod tests {
         let jitter = |it: &mut LinkSettings| it.jitter.most = Duration::from_micros(1);
         assert!(!Two { forward: jitter, ..Two::default() }.follows());
         assert!(!Two { forward: |it| it.super_packets = true, ..Two::default() }.follows());
+        // In whatever order a queue lets packets leave.
         assert!(
-            !Two { forward: |it| it.queue = Discipline::RoundRobin, ..Two::default() }.follows()
+            Two { forward: |it| it.queue = Discipline::RoundRobin, ..Two::default() }.follows()
         );
         // What comes after the link back is of no account.
         assert!(Two { backward: jitter, ..Two::default() }.follows());

@@ -65,6 +65,8 @@ pub struct Dumbbell {
     pub starts: Vec<Duration>,
     pub sends: Sends,
     pub queue: Discipline,
+    /// The queue of the link back.
+    pub queue_back: Option<Discipline>,
     pub loss: Loss,
     pub jitter: Jitter,
     /// What varies of the two links between routers is drawn from this; nothing does if it is 0.
@@ -100,6 +102,7 @@ impl Default for Dumbbell {
             starts: Vec::new(),
             sends: Sends::Endless,
             queue: Discipline::DropTail,
+            queue_back: None,
             loss: Loss::None,
             jitter: Jitter::default(),
             varies: None,
@@ -143,6 +146,7 @@ impl Dumbbell {
         let back_limit = if self.reverse_flows > 0 { limit } else { Limit::Unlimited };
         let back = LinkSettings {
             limit: back_limit,
+            queue: self.queue_back.unwrap_or(self.queue),
             loss: Loss::None,
             jitter: Jitter::default(),
             ..bottleneck.clone()

@@ -181,6 +181,28 @@ proptest! {
         prop_assert!(shown(&dumbbell.run(), &dumbbell) == shown(&scheduled.run(), &scheduled));
     }
 
+    /// Acknowledgements go over the link back in the event of their data where it is certain that
+    /// they follow that: of one RTT, one way, answered at once.
+    #[test]
+    fn answers_without_an_event_change_nothing(
+        dumbbell in any_dumbbell(), is_plain_back: bool, flows in 2u32..12,
+    ) {
+        let acks = AckPolicy { every: 1, ..Habits::NS2.acks };
+        let eager = Dumbbell {
+            flows,
+            reverse_flows: 0,
+            rtt_step: Duration::ZERO,
+            habits: Habits { acks, handshake: false, ..dumbbell.habits },
+            host: HostSettings::default(),
+            jitter: Jitter::default(),
+            varies: None,
+            queue_back: is_plain_back.then_some(Discipline::DropTail),
+            ..dumbbell
+        };
+        let scheduled = Dumbbell { eager: false, ..eager.clone() };
+        prop_assert!(shown(&eager.run(), &eager) == shown(&scheduled.run(), &scheduled));
+    }
+
     /// The entrance, the steps and the wire of a link that varies are there, and do nothing.
     #[test]
     fn a_link_of_which_nothing_varies_is_a_plain_one(dumbbell in any_dumbbell()) {
