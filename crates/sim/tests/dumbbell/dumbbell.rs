@@ -130,9 +130,8 @@ impl Dumbbell {
 
     pub fn network(&self) -> Network {
         let mut network = Network::default();
-        let (fast, middle) = (Rate::from_megabits(100_000), self.rtt.scale(0.4));
-        let plain = LinkSettings::plain(fast, Duration::ZERO);
-        let limit = Limit::Packets(self.buffer);
+        let plain = LinkSettings::plain(Rate::from_megabits(100_000), Duration::ZERO);
+        let (middle, limit) = (self.rtt.scale(0.4), Limit::Packets(self.buffer));
         let watch = self.sampled.map_or(Watch::Histograms, Watch::Samples);
         let bottleneck = LinkSettings {
             limit,
