@@ -325,7 +325,7 @@ impl Simulation {
                 return None;
             }
             HopEnd::Link(_) | HopEnd::Receiver(_) | HopEnd::Sender(_) => {
-                unreachable!("{hop:?} is not rare")
+                unreachable!("links and ends of connections are not rare")
             }
         };
         Some(leaves)

@@ -280,8 +280,8 @@ pub(crate) struct Paths {
     pub starts: Vec<u32>,
     /// The hops whose events wait in lanes of their own: links that most paths reach as events.
     lanes: [Hop; LANES],
-    /// Whether some packets are answered, and the answers heard, in the event of a queue of data.
-    pub answers_at_once: bool,
+    /// Whether there is a way back without an event.
+    pub returns_at_once: bool,
 }
 
 impl Paths {
@@ -296,7 +296,7 @@ impl Paths {
             hops: Vec::new(),
             starts: Vec::new(),
             lanes: [Hop::NONE; LANES],
-            answers_at_once: false,
+            returns_at_once: false,
         };
         for (flow, settings) in network.flows.iter().enumerate() {
             let ways = [
@@ -419,16 +419,21 @@ impl Paths {
         (0..links).filter(move |link| only[*link])
     }
 
-    /// A hop is eager if all its packets come from one place that keeps their order, so computing
-    /// them early cannot change their order. At least one hop of each flow's round trip must be an
+    /// A hop is eager if computing its packets early cannot change their order: all come from one
+    /// place that keeps it, or a link's [follow](following) those of another. At least one hop of each flow's round trip must be an
     /// event, or the loop would never return.
     fn mark_eager(&mut self, network: &Network, links: &[Link<Travelling>], ahead: Ahead) {
         let feeders = self.feeders(network.links.len());
-        let following = if ahead == Ahead::Plain || cfg!(general) {
-            vec![Agreed::No; links.len()]
+        // The page's runs change while they go, and need none of it: two kB of its module.
+        let following = if ahead == Ahead::Plain || cfg!(any(general, target_arch = "wasm32")) {
+            vec![false; links.len()]
         } else {
             following(self, network, links, &feeders)
         };
+        let mut carries_data = vec![false; links.len()];
+        for path in (0..self.starts.len()).step_by(2) {
+            self.links(path).for_each(|link| carries_data[link as usize] = true);
+        }
         for path in 0..self.starts.len() {
             let mut before: Option<LinkId> = None;
             for hop in self.range(path) {
@@ -438,9 +443,9 @@ impl Paths {
                     // A queue that decides on departure must see events in order of time.
                     HopEnd::Link(link) => {
                         let (place, there) = (link as usize, &links[link as usize]);
-                        (feeders[place] != Agreed::No || following[place] != Agreed::No)
+                        (feeders[place] != Agreed::No || following[place])
                             && !there.needs_order()
-                            && (ahead.passes(path) || there.is_plain())
+                            && (ahead.passes(carries_data[place]) || there.is_plain())
                     }
                     // Requests reach the sender in addition to the acknowledgements.
                     HopEnd::Sender(flow) => {
@@ -467,7 +472,7 @@ impl Paths {
                 let last = self.range(path).end - 1;
                 self.hops[last] = Hop::new(self.hops[last].end());
             }
-            self.answers_at_once |= path % 2 == 1 && !has_event;
+            self.returns_at_once |= path % 2 == 1 && !has_event;
         }
     }
 
@@ -475,10 +480,16 @@ impl Paths {
         let mut feeders = vec![Agreed::Nobody; links];
         for path in 0..self.starts.len() {
             let mut feeder = Feeder::End(path);
-            for link in self.links(path) {
-                let known = &mut feeders[link as usize];
-                *known = known.and(Agreed::All(feeder));
-                feeder = Feeder::Link(link);
+            for hop in self.range(path) {
+                match self.hops[hop].end() {
+                    HopEnd::Link(link) => {
+                        let known = &mut feeders[link as usize];
+                        *known = known.and(Agreed::All(feeder));
+                        feeder = Feeder::Link(link);
+                    }
+                    HopEnd::Notice(link) => feeder = Feeder::Notice(link),
+                    _ => {}
+                }
             }
         }
         feeders
@@ -501,9 +512,9 @@ pub enum Ahead {
 }
 
 impl Ahead {
-    /// Whether links of `path` are passed before their time that are not plain.
-    fn passes(self, path: usize) -> bool {
-        self == Self::All || self == Self::Answers && !path.is_multiple_of(2)
+    /// Whether a link is passed before its time that is not plain, and that carries data or not.
+    fn passes(self, carries_data: bool) -> bool {
+        self == Self::All || self == Self::Answers && !carries_data
     }
 }
 
@@ -513,6 +524,8 @@ enum Feeder {
     /// The endpoint where this path begins.
     End(usize),
     Link(LinkId),
+    /// The router before this link, which tells of the room there, by an event.
+    Notice(LinkId),
 }
 
 /// Shortest paths by delay, with a tree for each node that has a choice of links.

@@ -260,7 +260,7 @@ impl Passages {
     }
 
     /// The delay and the bytes of each that is not in the books, if none found another before it
-    /// and all are of one size, which makes one delay; there is one.
+    /// and all are of one size, which makes one delay. At least one is not in the books.
     fn unhindered(&self) -> Option<(Duration, u64)> {
         let first = &self.ring[self.place(self.written.packets)];
         let (delay, bytes) = (first.delay(), first.bytes - self.written.bytes);
@@ -275,7 +275,7 @@ impl Passages {
     /// Writes those that are not in the books into them, each of which found nothing.
     fn write_unhindered(&mut self, books: &mut Books, delay: Duration, bytes: u64) {
         let packets = self.carried.packets - self.written.packets;
-        // One by one, as sums of others are rounded.
+        // One by one, so that they are rounded as elsewhere.
         (0..packets).for_each(|_| books.queue_seconds += delay.seconds());
         if let Some(observer) = &mut books.observer {
             observer.delay.add_all(delay.picos() / 1000, packets);

@@ -37,7 +37,7 @@ impl Simulation {
         if let Some(event) = next.filter(|event| event.what() & PACKET != 0) {
             let (hop, path) = self.packets.whereabouts(event.payload());
             self.fetch_links(hop, path);
-            self.fetch_apart(if self.paths.answers_at_once { path | 1 } else { path });
+            self.fetch_apart(if self.paths.returns_at_once { path | 1 } else { path });
         }
     }
 
@@ -78,7 +78,7 @@ impl Simulation {
                 prefetch(&self.paths.starts[(path ^ 1) as usize]);
                 self.books.prefetch(path);
                 self.fetch_end(path);
-                if self.paths.answers_at_once {
+                if self.paths.returns_at_once {
                     self.fetch_end(path ^ 1);
                 }
             }

@@ -1,24 +1,25 @@
-//! Links that packets reach in the order in which they left another, so that neither needs to be
-//! told of the other's events.
+//! Queues that packets reach in the order in which they left another, so that no events need to
+//! order them there.
 //!
 //! Packets leave a queue one by one, each a transmission after the one before it. A plain link
-//! behind it that sends them faster lets none wait: each takes as long as its own transmission and
-//! the wire. So it is over further ones, and through a receiver that answers each packet at once.
-//! If packets of all paths from one queue to another take the same time, they reach the second as
-//! they left the first, one by one.
+//! behind it that sends them at least as fast lets none wait: each takes as long as its own
+//! transmission and the wire. The same holds for further plain links, and for a receiver that
+//! answers each packet at once. If packets of all paths from one queue to another take the same
+//! time, they reach the second as they left the first, one by one.
 
 use super::{Feeder, HopEnd, LinkId, Network, Paths};
 use crate::link::{Link, LinkSettings};
 use crate::packet::Travelling;
 use narrows_units::{Bytes, Duration};
 
-/// What all that speak of something say of it.
+/// One fact of which several speak: each path of a link, for example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Agreed<T> {
-    /// Nobody speaks of it.
+    /// Nobody does.
     Nobody,
+    /// All say this.
     All(T),
-    /// They say different things, or one does not know.
+    /// They differ, or one does not know.
     No,
 }
 
@@ -53,14 +54,14 @@ struct Way {
     gap: Duration,
 }
 
-/// Of each link of `network`, fed by `feeders`: the queue that its packets come from in order, and
-/// the time from their departures there to their arrivals.
+/// Whether packets reach each link of `network`, fed by `feeders`, in the order in which they left
+/// another; never said of plain links.
 pub(super) fn following(
     paths: &Paths,
     network: &Network,
     links: &[Link<Travelling>],
     feeders: &[Agreed<Feeder>],
-) -> Vec<Agreed<(LinkId, Duration)>> {
+) -> Vec<bool> {
     let sizes = sizes(paths, network);
     let mut following = vec![Agreed::Nobody; links.len()];
     for (flow, settings) in network.flows.iter().enumerate() {
@@ -83,15 +84,17 @@ pub(super) fn following(
                         }
                     }
                     HopEnd::Receiver(_) => way.filter(|_| settings.answers_at_once()),
-                    HopEnd::Notice(_) => way,
-                    HopEnd::Double(_) | HopEnd::Sender(_) | HopEnd::Hosted(_) | HopEnd::Host(_) => {
-                        None
-                    }
+                    // A notice is an event, which others of the same way may not meet.
+                    HopEnd::Notice(_)
+                    | HopEnd::Double(_)
+                    | HopEnd::Sender(_)
+                    | HopEnd::Hosted(_)
+                    | HopEnd::Host(_) => None,
                 };
             }
         }
     }
-    following
+    following.into_iter().map(|queue| queue.all().is_some()).collect()
 }
 
 impl Way {
@@ -251,8 +254,9 @@ mod tests {
                 settings.map(|link| Link::new(link, Time::ZERO, Stream::new(1, 1, 1))).collect();
             let paths = Paths::find(&network, &links, Ahead::Nothing).expect("they are connected");
             let following = following(&paths, &network, &links, &paths.feeders(links.len()));
-            assert_eq!(following[0], Agreed::No, "data comes from both senders");
-            following[1] != Agreed::No
+            let mut others = following.iter().enumerate().filter(|(link, _)| *link != 1);
+            assert!(others.all(|(_, follows)| !follows), "data, or a plain link");
+            following[1]
         }
     }
 

@@ -5,3 +5,4 @@ mod hosted;
 mod hosts;
 mod rules;
 mod theory;
+mod topologies;

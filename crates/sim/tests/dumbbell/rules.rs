@@ -59,28 +59,26 @@ fn shown(
 
 /// Every queue of the registry, some with settings that make them act within a few packets.
 fn queues() -> Vec<Discipline> {
-    let place = Placement { limit: Limit::Packets(20), packet: 1000 };
-    let build = |name: &str, parts: &[&str]| {
-        let given = Given::parse(parts.iter().copied()).expect("name=value");
-        registry::find(name).expect("a queue").build(&given, &place).expect("its settings")
-    };
-    let mut queues: Vec<_> = registry::names().map(|name| build(name, &[])).collect();
+    let mut queues: Vec<_> = registry::names().map(|name| queue_of(name, &[])).collect();
     queues.extend([
         Discipline::MarkFrom(5),
-        build("red", &["min=2", "max=6", "weight=0.02", "gentle=on"]),
-        build("ba", &["gain=0.5"]),
-        build("fq-codel", &["queues=16"]),
+        queue_of("red", &["min=2", "max=6", "weight=0.02", "gentle=on"]),
+        queue_of("ba", &["gain=0.5"]),
+        queue_of("fq-codel", &["queues=16"]),
     ]);
     queues
 }
 
+/// The queue `name` with such settings, of 20 packets.
+pub fn queue_of(name: &str, parts: &[&str]) -> Discipline {
+    let place = Placement { limit: Limit::Packets(20), packet: 1000 };
+    let given = Given::parse(parts.iter().copied()).expect("name=value");
+    registry::find(name).expect("a queue").build(&given, &place).expect("its settings")
+}
+
 /// CoDel as it comes.
 pub fn codel() -> Discipline {
-    let place = Placement { limit: Limit::Packets(20), packet: 1000 };
-    registry::find("codel")
-        .expect("a queue")
-        .build(&Given::default(), &place)
-        .expect("its settings")
+    queue_of("codel", &[])
 }
 
 /// A processor that takes its time, or takes none.
