@@ -14,7 +14,7 @@ from narrows.errors import Error
 from narrows.pool import check_memory, each
 from narrows.scenario import Scenario
 from narrows.score.store import Numbers, Store
-from narrows.targets import Target, check_share
+from narrows.targets import Target, check_share, share_of
 from narrows.types import Floats
 
 # Seeds that no search has seen, and how sure they judge.
@@ -78,6 +78,8 @@ class Advisor:
             if self.kinds[target.name] in ("share", "part") or target.name.endswith("jain"):
                 check_share(target)
         for target in filter(lambda it: it.is_searched, targets):
+            if target.bound.startswith(">") and self.kinds[target.name] == "ratio":
+                share_of(target)
             if target.bound.startswith(">") and self.kinds[target.name] not in ("ratio", "part"):
                 raise Error(
                     f"--target: {target.name} has no greatest value to come near to; ask for a "

@@ -32,6 +32,8 @@ NEAR: Sequence[int] = (-1, 0, 1)
 PLACES: Sequence[int] = (-2, -1, 0, 1, 2)
 # Packets of a run that is so long that three buffers are tried first.
 LONG_RUN = 4e6
+# A slope of so many standard errors is one.
+STEEP = 3.0
 # A root so near to a buffer, in steps, is as good as there.
 BESIDE = 0.3
 # So far from the middle of five the root may be, in steps.
@@ -252,7 +254,8 @@ def _told(
             target, math.nan, math.nan, math.nan, runs, seeds, "the parabola does not cross it"
         )
     root, half = found.root, found.half
-    packets, low, high = (math.exp(it) for it in (root, root - half, root + half))
+    ends = (root, root - half, root + half)
+    packets, low, high = (min(math.exp(it), math.floor(advisor.most)) for it in ends)
     doubts = [] if half <= WITHIN else [f"not sure to a tenth after {runs} runs"]
     sure = _confirmed(advisor, target, low if target.is_growing else high)
     if sure is None:
@@ -321,6 +324,8 @@ def _confirmed(advisor: Advisor, target: Target, end: float) -> int | None:
     first = max(LEAST, math.floor(end) if target.is_growing else math.ceil(end))
     for number in beyond(first, -1 if target.is_growing else 1):
         packets = max(LEAST, number)
+        if packets > advisor.most:
+            return None
         advisor.ask([packets], FRESH)
         if not _misses(advisor, target, packets, FRESH):
             return packets
@@ -439,7 +444,8 @@ def _crossing(advisor: Advisor, target: Target, seeds: dict[int, int]) -> _Cross
     """Return where the parabola through means of so many seeds crosses the bound.
 
     A seed is one draw for all buffers that it is given to. If the parabola does not cross it, the
-    straight line says where it might, and nothing how sure that is.
+    straight line says where it might, and nothing how sure that is; nor does anything if the slope
+    is not told from 0.
     """
     x = np.log(np.array(list(seeds), dtype=np.float64))
     counts = np.array(list(seeds.values()))
@@ -454,14 +460,31 @@ def _crossing(advisor: Advisor, target: Target, seeds: dict[int, int]) -> _Cross
         line = _root(x, means, counts, wanted, 1)
         return line and _Crossing(line[0], math.inf, line[1])
     root, shares = found
-    # How far each seed alone moves the root, as if it were one of as many as its buffer has.
-    moved = np.nansum(
-        (y - means[:, None]) * (shares / np.sqrt(counts * (counts - 1.0)))[:, None], axis=0
-    )
+    slopes = _fit(x, counts, 1)[0]
+    if abs(slopes @ means) < STEEP * _error(y, counts, slopes):
+        # Of what hardly moves with the buffer chance makes a slope.
+        return _Crossing(root, math.inf, shares)
     parts = shares**2 / counts
     free = float(np.sum(parts * (counts - 1)) / np.sum(parts))
-    error = math.sqrt(float(np.sum(moved**2)))
-    return _Crossing(root, float(students.ppf((1 + INSIDE) / 2, free)) * error, shares)
+    half = float(students.ppf((1 + INSIDE) / 2, free)) * _error(y, counts, shares)
+    return _Crossing(root, half, shares)
+
+
+def _error(y: Floats, counts: Floats, shares: Floats) -> float:
+    """Return the standard error of a sum of means, a row of values each, by such shares.
+
+    By how far each seed alone moves it, as if it were one of as many as its buffer has.
+    """
+    by = (shares / np.sqrt(counts * (counts - 1.0)))[:, None]
+    moved = np.nansum((y - np.nanmean(y, axis=1)[:, None]) * by, axis=0)
+    return math.sqrt(float(np.sum(moved**2)))
+
+
+def _fit(x: Floats, counts: Floats, degree: int) -> Floats:
+    """Return what makes a polynomial's coefficients, the highest first, of means of so many."""
+    powers = np.vander(x - x.mean(), min(len(x), degree + 1))
+    fit: Floats = np.linalg.pinv(powers * np.sqrt(counts)[:, None]) * np.sqrt(counts)
+    return fit
 
 
 def _root(
@@ -478,11 +501,8 @@ def _root(
     >>> round(root, 6), [round(float(it), 6) for it in shares]
     (1.5, [0.375, 0.75, -0.125])
     """
-    middle = float(x.mean())
-    powers = np.vander(x - middle, min(len(x), degree + 1))
-    by = np.linalg.pinv(powers * np.sqrt(counts)[:, None]) * np.sqrt(counts)
-    coefficients = by @ y
-    q, a, b = np.concatenate([np.zeros(3 - len(coefficients)), coefficients])
+    by = _fit(x, counts, degree)
+    q, a, b = np.concatenate([np.zeros(3 - len(by)), by @ y])
     d = b - wanted
     inside = a * a - 4 * q * d
     if inside < 0 or a == 0:
@@ -492,5 +512,5 @@ def _root(
     steep = 2 * q * away + a
     if steep == 0:
         return None
-    shares = np.vander(np.array([away]), powers.shape[1])[0] @ by
-    return middle + away, -shares / steep
+    shares = np.vander(np.array([away]), len(by))[0] @ by
+    return float(x.mean()) + away, -shares / steep

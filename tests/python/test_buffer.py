@@ -15,7 +15,7 @@ import pytest
 import narrows as nw
 from binary import Run
 from narrows.advisor import Advisor
-from narrows.buffer import Part, answer
+from narrows.buffer import Part, _crossing, answer
 from narrows.cli.work.buffer import Ask, Load
 from narrows.errors import Error
 from narrows.targets import Target, targets_of
@@ -327,6 +327,19 @@ def test_a_target_that_is_missed_again_beyond_its_answer_is_said_to_be() -> None
     assert "it is missed again" in found.doubt, found
     # Two places of the lattice, 1.25² apart, are near enough.
     assert found.until is not None and 400 / 1.6 < found.until <= 350, found
+
+
+def test_chance_makes_no_slope() -> None:
+    """A delay over an AQM hardly moves with the buffer: what crosses there is not sure."""
+    target = Target("delay_p99", "<= 0.02")
+    seeds, sure = dict.fromkeys((100, 125, 156, 195, 244), 3), 0
+    for seed in range(40):
+        advisor = _Drawn(target, 0.02, lambda size: 0.02)
+        advisor._rng = np.random.default_rng(seed)
+        advisor.ask(list(seeds), [1, 2, 3])
+        found = _crossing(advisor, target, seeds)
+        sure += found is not None and found.half < math.inf
+    assert sure <= 8, sure
 
 
 def test_a_number_that_rises_and_falls_again_has_both_ends() -> None:
@@ -657,6 +670,8 @@ def test_the_safe_end_is_one_whose_fresh_mean_meets_the_target() -> None:
         (["--cc", "cubic,reno"], "which --given takes"),
         (["--queue", "foo"], '--queue: unknown queue "foo"'),
         (["--target", "loss_rate <= 2"], "it is never more than 1"),
+        (["--given", "1ms", "--cc", "bbr", "--target", "utilisation >= 1.5"], "is not between"),
+        (["--place", "mathis", "--flows", "5"], "--place mathis asks how many flows"),
         (["--target", "utilisation >= 0.9, jain >= 2"], "it is never more than 1"),
         (["--duration", "1ms"], "--duration: 1ms is less than 20"),
         (["--given", "1ms", "--target", "delay_p99 <= 1ms"], "--target: more flows do not bring"),

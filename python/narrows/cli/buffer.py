@@ -122,7 +122,8 @@ def buffer(
     unused = {"--flows": flows is not None, "--most": most is not None, "--chip": bool(chip)}
     for option, said in unused.items():
         if given and said:
-            raise Error(f"{option}: --given asks how many flows one buffer serves; leave it out")
+            asks = "--given" if usual.given is None else f"--place {place}"
+            raise Error(f"{option}: {asks} asks how many flows one buffer serves; leave it out")
     rate, rtt, cc = rate or usual.rate, rtt or usual.rtt, cc or usual.cc
     # A mixture that is given says how many flows there are.
     flows = flows or (None if "*" in cc else usual.flows)
