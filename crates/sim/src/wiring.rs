@@ -420,8 +420,8 @@ impl Paths {
     }
 
     /// A hop is eager if computing its packets early cannot change their order: all come from one
-    /// place that keeps it, or a link's [follow](following) those of another. At least one hop of each flow's round trip must be an
-    /// event, or the loop would never return.
+    /// place that keeps it, or a link's [follow](following()) those of another. At least one hop of
+    /// each flow's round trip must be an event, or the loop would never return.
     fn mark_eager(&mut self, network: &Network, links: &[Link<Travelling>], ahead: Ahead) {
         let feeders = self.feeders(network.links.len());
         // The page's runs change while they go, and need none of it: two kB of its module.

@@ -128,8 +128,8 @@ impl Transport {
         }
     }
 
-    /// Bytes on the wire of each packet of data but the last; `None` if they differ, or if others go
-    /// the same way.
+    /// Bytes on the wire of each packet of data but the last; `None` if they differ, or if others
+    /// go the same way.
     pub fn packet_bytes(&self) -> Option<u32> {
         match self {
             Self::Tcp(settings) => (!settings.habits.handshake).then_some(settings.packet_bytes),
