@@ -101,7 +101,9 @@ impl Way {
     /// Packets of so many `bytes` have left the queue of `link`, whose settings are `there`.
     fn from(link: LinkId, there: &LinkSettings, bytes: Agreed<u32>) -> Option<Self> {
         let gap = time_to_send(there, bytes.all()?);
-        there.only_delays().then_some(Self { from: link, took: there.delay, gap })
+        // A host's packets are in its device as soon as they leave, without an event there.
+        let is_device = there.is_device;
+        (there.only_delays() && !is_device).then_some(Self { from: link, took: there.delay, gap })
     }
 
     /// They have gone over a plain link of the settings `there`, on which all packets have so many
@@ -294,6 +296,7 @@ mod tests {
         let jitter = |it: &mut LinkSettings| it.jitter.most = Duration::from_micros(1);
         assert!(!Two { forward: jitter, ..Two::default() }.follows());
         assert!(!Two { forward: |it| it.super_packets = true, ..Two::default() }.follows());
+        assert!(!Two { forward: |it| it.is_device = true, ..Two::default() }.follows());
         // In whatever order a queue lets packets leave.
         assert!(
             Two { forward: |it| it.queue = Discipline::RoundRobin, ..Two::default() }.follows()
