@@ -75,12 +75,14 @@ class Advisor:
         self.sides = {name: side for name, _, _, side, *_ in told}
         self.kinds = {name: kind for name, _, _, _, kind, *_ in told}
         for target in targets:
-            if self.kinds[target.name] in ("share", "part") or target.name.endswith("jain"):
+            kind = self.kinds[target.name]
+            if kind in ("share", "part") or target.name.endswith("jain"):
                 check_share(target)
-        for target in filter(lambda it: it.is_searched, targets):
-            if target.bound.startswith(">") and self.kinds[target.name] == "ratio":
+            if not target.is_searched or not target.bound.startswith(">"):
+                continue
+            if kind == "ratio":
                 share_of(target)
-            if target.bound.startswith(">") and self.kinds[target.name] not in ("ratio", "part"):
+            elif kind != "part":
                 raise Error(
                     f"--target: {target.name} has no greatest value to come near to; ask for a "
                     "ratio, like utilisation >= 0.98"

@@ -160,7 +160,7 @@ def _around(advisor: Advisor, target: Target, ends: tuple[int, int], before: int
     """Return the answer between two places of the lattice; so many runs were made before it."""
     low, high = ends
     middle = (low + high) // 2
-    places, reach = (NEAR, 1.0) if advisor.packets >= LONG_RUN else (PLACES, REACH)
+    places = NEAR if advisor.packets >= LONG_RUN else PLACES
     seeds, moves = _first(advisor, middle, places), 0
     best: _Crossing | None = None
     while advisor.runs - before < MOST_RUNS:
@@ -168,6 +168,7 @@ def _around(advisor: Advisor, target: Target, ends: tuple[int, int], before: int
         found = _crossing(advisor, target, seeds)
         if found is not None:
             away = found.root / math.log(STEP) - middle
+            reach = NEAR[-1] if places is NEAR else REACH
             # Beyond the buffers a parabola says little.
             if abs(away) > reach and found.root > math.log(LEAST) and moves < MOST_MOVES:
                 # Of a noisy parabola it might go to and fro for ever.
@@ -178,7 +179,7 @@ def _around(advisor: Advisor, target: Target, ends: tuple[int, int], before: int
             if found.half <= WITHIN:
                 break
         if places is NEAR and (found is None or found.half > NOISY):
-            places, reach = PLACES, REACH
+            places = PLACES
             seeds = _first(advisor, middle, places) | seeds
         elif found is not None and found.half < math.inf:
             _add(advisor, seeds, found)
@@ -206,7 +207,7 @@ def _add(advisor: Advisor, seeds: dict[int, int], found: _Crossing) -> None:
 
     The others say how steep the number is, which three seeds mostly tell well enough.
     """
-    size = max(LEAST, min(round(math.exp(found.root)), math.floor(advisor.most)))
+    size = _whole(advisor, math.exp(found.root))
     steps = {it: abs(math.log(it / size)) / math.log(STEP) for it in seeds}
     nearest = min(seeds, key=lambda it: steps[it])
     gains = dict(zip(seeds, found.shares**2, strict=True))
@@ -238,7 +239,12 @@ def _place(packets: float) -> int:
 
 def _size(advisor: Advisor, place: int) -> int:
     """Return the buffer at a place of the lattice, of which the largest is tried last."""
-    return max(LEAST, min(round(STEP**place), math.floor(advisor.most)))
+    return _whole(advisor, STEP**place)
+
+
+def _whole(advisor: Advisor, packets: float) -> int:
+    """Return the nearest buffer that is tried."""
+    return max(LEAST, min(round(packets), math.floor(advisor.most)))
 
 
 def _told(

@@ -167,6 +167,9 @@ impl Hop {
     /// it is eager; a plain link that is eager has none of these bits.
     const INDEX_BITS: u32 = 28;
     const EAGER: u32 = 1 << 31;
+    /// The kinds that are asked for one by one.
+    const RECEIVER: u32 = 3;
+    const SENDER: u32 = 4;
     /// No hop.
     const NONE: Self = Self(u32::MAX);
 
@@ -175,8 +178,8 @@ impl Hop {
         let (kind, index) = match end {
             HopEnd::Link(link) => (1, link),
             HopEnd::Notice(link) => (2, link),
-            HopEnd::Receiver(flow) => (3, flow),
-            HopEnd::Sender(flow) => (4, flow),
+            HopEnd::Receiver(flow) => (Self::RECEIVER, flow),
+            HopEnd::Sender(flow) => (Self::SENDER, flow),
             HopEnd::Hosted(path) => (5, path),
             HopEnd::Host(path) => (6, path),
             HopEnd::Double(link) => (7, link),
@@ -231,13 +234,13 @@ impl Hop {
     /// The flow, if it is a receiver.
     #[inline]
     pub fn receiver(self) -> Option<u32> {
-        self.of(3)
+        self.of(Self::RECEIVER)
     }
 
     /// The flow, if it is a sender.
     #[inline]
     pub fn sender(self) -> Option<u32> {
-        self.of(4)
+        self.of(Self::SENDER)
     }
 
     #[inline]
@@ -246,8 +249,8 @@ impl Hop {
         match self.0 >> Self::INDEX_BITS & 7 {
             0 | 1 => HopEnd::Link(index),
             2 => HopEnd::Notice(index),
-            3 => HopEnd::Receiver(index),
-            4 => HopEnd::Sender(index),
+            Self::RECEIVER => HopEnd::Receiver(index),
+            Self::SENDER => HopEnd::Sender(index),
             5 => HopEnd::Hosted(index),
             6 => HopEnd::Host(index),
             _ => HopEnd::Double(index),
@@ -496,7 +499,8 @@ impl Paths {
     }
 }
 
-/// What is computed before its time comes; the results are the same.
+/// What is computed before its time comes; the results are the same, but for what happens at one
+/// instant where a node is a source without a link of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ahead {
     /// Nothing: every hop is an event.

@@ -137,8 +137,7 @@ fn time_to_send(link: &LinkSettings, bytes: u32) -> Duration {
 mod tests {
     use super::*;
     use crate::link::Watch;
-    use crate::traffic::Application;
-    use crate::traffic::{Datagrams, Gap};
+    use crate::traffic::{Application, Datagrams, Gap};
     use crate::wiring::{Ahead, Endpoints, FlowSettings};
     use narrows_control::registry::{self, Birth};
     use narrows_router::{Discipline, Limit};
