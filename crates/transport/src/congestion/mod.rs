@@ -245,10 +245,10 @@ impl Congestion {
         self.sampler.is_some()
     }
 
-    /// Whether acknowledgements and departures tell the law's window alone: no marks, no rate
-    /// samples, no requests to routers, no timer.
+    /// Whether acknowledgements and departures tell of the window and the rate alone: no marks, no
+    /// requests to routers, no timer.
     pub(crate) fn is_plain(&self) -> bool {
-        self.marks.is_none() && self.sampler.is_none() && !self.asks && !self.has_timer
+        self.marks.is_none() && !self.asks && !self.has_timer
     }
 
     /// Whether packets carry the law's requests to routers.

@@ -234,12 +234,6 @@ impl Release {
         self.pacer.sent_unpaced(1);
     }
 
-    /// A burst of `packets` has left, and the next may leave at once.
-    #[inline]
-    pub fn left_unspaced(&mut self, packets: u32) {
-        self.pacer.sent_unpaced(packets);
-    }
-
     /// Whether packets always leave one by one.
     #[inline]
     pub fn is_single(&self) -> bool {

@@ -3,10 +3,10 @@
 //!
 //! They do what [`Sender`]'s general methods do in that case, without asking them in turn whether
 //! it is one. What is rare is known when the connection begins ([`Sender::find_way`]), but for
-//! the little that each method asks here: a law's pacing, a silence before what leaves, and by time
-//! whether all is calm. One way is for losses found by count, as in ns-2, the other for losses
-//! found by time, in bursts, with probes and a window that is validated, as in Linux. Only SACK
-//! hears acknowledgements plainly.
+//! the little that each method asks here: a silence before what leaves, by count a law's pacing,
+//! and by time whether all is calm. One way is for losses found by count, as in ns-2, the other for
+//! losses found by time, in bursts, paced, with probes, samples of the rate and a window that is
+//! validated, as in Linux. Only SACK hears acknowledgements plainly.
 //! `crates/transport/tests/properties` holds that both ways end in the same state; built with
 //! `--cfg general` (`make general`), there is only the other.
 
@@ -16,7 +16,7 @@ use super::timer::TimerKind;
 use super::{Detection, Habits};
 use crate::handshake::Handshake;
 use crate::{DataHeader, Header, Segment, SendLimit};
-use narrows_control::{Ack, Pacing};
+use narrows_control::{Ack, Pacing, RateSample};
 use narrows_signal::{Ecn, Reply, Request};
 use narrows_units::Time;
 
@@ -35,8 +35,9 @@ pub(super) enum Way {
 
 impl<R: Recovery> Sender<R> {
     /// The way of this connection: plain if nothing rare is on, neither a handshake under way,
-    /// marks, rate samples, requests to routers, a timer of the law, nor spacing at the user's
-    /// wish; by count neither bursts, probes, nor a window that is validated.
+    /// marks, requests to routers, a timer of the law, nor spacing that hears acknowledgements; by
+    /// count neither rate samples, spacing at the user's wish, bursts, probes, nor a window that is
+    /// validated.
     pub(super) fn find_way(&self) -> Way {
         let Habits {
             detection,
@@ -62,15 +63,16 @@ impl<R: Recovery> Sender<R> {
         } = *self.habits;
         let is_plain = matches!(self.handshake, Handshake::Done)
             && self.congestion.is_plain()
-            && !self.release.is_spaced();
+            && !self.release.hears();
+        let is_bare = !self.congestion.samples()
+            && !self.release.is_spaced()
+            && self.release.is_single()
+            && !validates_window
+            && !probes;
         match (self.way, detection) {
             (Way::OnlyGeneral, _) => Way::OnlyGeneral,
             (_, Detection::ByTime) if is_plain => Way::ByTime,
-            (_, Detection::ByCount)
-                if is_plain && self.release.is_single() && !validates_window && !probes =>
-            {
-                Way::ByCount
-            }
+            (_, Detection::ByCount) if is_plain && is_bare => Way::ByCount,
             _ => Way::General,
         }
     }
@@ -98,7 +100,7 @@ impl<R: Recovery> Sender<R> {
         self.timer.has_expired = false;
         if answer.packets > 0 {
             let window_limited = self.usage.was_full() && !self.recovery.regrowing();
-            self.tell_law(now, answer, rtt_is_fresh, window_limited);
+            self.tell_law(now, answer, rtt_is_fresh, window_limited, None);
         }
         if self.is_idle() {
             self.timer.at = Time::NEVER;
@@ -107,9 +109,17 @@ impl<R: Recovery> Sender<R> {
         }
     }
 
-    /// Tells the law of packets that have arrived, of which nothing rare is to be said.
+    /// Tells the law of packets that have arrived, of which nothing rare is to be said, and of the
+    /// rate at which.
     #[inline]
-    fn tell_law(&mut self, now: Time, answer: &Answer, rtt_is_fresh: bool, window_limited: bool) {
+    fn tell_law(
+        &mut self,
+        now: Time,
+        answer: &Answer,
+        rtt_is_fresh: bool,
+        window_limited: bool,
+        rate: Option<RateSample>,
+    ) {
         let recovering = self.recovering();
         if !recovering {
             self.usage.grew(now);
@@ -126,7 +136,7 @@ impl<R: Recovery> Sender<R> {
             recovering,
             marked: 0.0,
             reply: Reply::Nothing,
-            rate: None,
+            rate,
         });
     }
 
@@ -207,11 +217,15 @@ impl<R: Recovery> Sender<R> {
         if !ack.is_bare() {
             return false;
         }
-        let Some(answer) = self.recovery.advance_calmly(ack, now) else { return false };
+        let in_flight = self.in_flight();
+        let Some(delivered) = self.recovery.advance_calmly(ack, now) else { return false };
         self.echo = ack.stamp;
         let rtt_is_fresh = self.measure_rtt(now, ack);
+        self.congestion.delivered(&delivered, now, || self.rtt.estimate());
+        let rate = if self.congestion.samples() { self.rate_sample(now, in_flight) } else { None };
         self.timer.has_expired = false;
-        self.tell_law(now, &answer, rtt_is_fresh, self.uses_window());
+        let answer = Answer::of(&delivered, true);
+        self.tell_law(now, &answer, rtt_is_fresh, self.uses_window(), rate);
         if self.is_idle() {
             self.timer.at = Time::NEVER;
         } else {
@@ -226,10 +240,7 @@ impl<R: Recovery> Sender<R> {
     /// The same as [`transmit_plain`](Self::transmit_plain) where losses are found by time.
     #[inline(never)]
     pub(super) fn transmit_by_time(&mut self, now: Time, segment: &mut Segment) -> Option<bool> {
-        if *self.congestion.pacing() != Pacing::Unpaced
-            || self.release.ready_at() > now
-            || !self.recovery.is_calm()
-        {
+        if !self.recovery.is_calm() {
             return None;
         }
         let window = self.flight_limit();
@@ -237,6 +248,9 @@ impl<R: Recovery> Sender<R> {
         let limit = window.min(self.limit.packets);
         match self.recovery.next(limit, self.sendable()) {
             Next::New if self.is_idle() && self.congestion.counters.sent > 0 => return None,
+            Next::New if self.release.ready_at() > now && !self.release.is_bursting() => {
+                self.wait_for_pacer(now, own, window);
+            }
             Next::New => {
                 self.waits_for_pacer = false;
                 if self.begin_or_continue_burst(now, false, limit) {
@@ -283,16 +297,16 @@ impl<R: Recovery> Sender<R> {
     fn send_by_time(&mut self, now: Time, segment: &mut Segment) {
         let number = self.recovery.end();
         self.recovery.sent(number, self.congestion.counters.sent, now);
-        self.congestion.counters.sent += 1;
+        let followers = self.release.followers(self.packet_bytes);
+        self.congestion.sent(number, now, followers, || self.recovery.in_flight() as u32);
         self.last_sent = now;
         if self.timed.is_none() && (!self.habits.timestamps || self.habits.keeps_back_off) {
             self.timed = Some((number, now));
         }
         self.time_departure(now, number);
-        let followers = self.release.followers(self.packet_bytes);
         let burst = self.release.one_left();
         if let Some(packets) = burst {
-            self.release.left_unspaced(packets);
+            self.space(now, packets);
         }
         let pushes = burst.is_some_and(|packets| packets > 1) || number + 1 == self.offered;
         self.write_new(now, number, (pushes, followers), segment);

@@ -44,8 +44,9 @@ pub(crate) trait Recovery {
         false
     }
 
-    /// The same as [`advance`](Self::advance) where all is calm and stays so.
-    fn advance_calmly(&mut self, _ack: &Segment, _now: Time) -> Option<Answer> {
+    /// Handles an acknowledgement of something new and of nothing else where all is calm and stays
+    /// so; returns what it delivers. `None` leaves it to [`on_ack`](Self::on_ack).
+    fn advance_calmly(&mut self, _ack: &Segment, _now: Time) -> Option<Delivered> {
         None
     }
 

@@ -293,11 +293,11 @@ impl Scoreboard {
     }
 
     /// The same as [`acknowledge`](Self::acknowledge) for a calm board that finds losses by time;
-    /// returns how many packets have arrived, and the newest. `None`, and nothing is done, if one
-    /// of them had been sent again, if they are none, or if something is still outstanding that
+    /// returns what has arrived, and of originals the newest only. `None`, and nothing is done, if
+    /// one of them had been sent again, if they are none, or if something is still outstanding that
     /// left before them or before the transmission `newest`.
     #[inline]
-    pub fn acknowledge_calmly(&mut self, number: u64, newest: u64) -> Option<(u64, Proof)> {
+    pub fn acknowledge_calmly(&mut self, number: u64, newest: u64) -> Option<Delivered> {
         let (first, end) = (self.first(), self.end());
         let number = number.min(end);
         if number <= first || !(first..number).all(|number| self.outstanding.is_plain(number)) {
@@ -313,7 +313,16 @@ impl Scoreboard {
         self.outstanding.forget(packets);
         self.pipe -= packets as u32;
         (self.judged_to, self.retransmit_from) = (judged_to, self.retransmit_from.max(number));
-        Some((packets, Proof { transmission: last.transmission, sent: last.sent }))
+        let (transmission, sent) = (last.transmission, last.sent);
+        Some(Delivered {
+            packets,
+            newest: transmission,
+            newest_number: number - 1,
+            newest_sent: sent,
+            newest_in_flight: last.in_flight,
+            proof: Some(Proof { transmission, sent }),
+            ..Delivered::default()
+        })
     }
 
     fn forget_sacked_below(&mut self, first: u64) {

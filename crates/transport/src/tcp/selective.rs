@@ -540,15 +540,14 @@ impl Recovery for Selective {
     }
 
     #[inline]
-    fn advance_calmly(&mut self, ack: &Segment, now: Time) -> Option<Answer> {
+    fn advance_calmly(&mut self, ack: &Segment, now: Time) -> Option<Delivered> {
         if !self.is_calm() {
             return None;
         }
         let rack = self.rack.as_mut()?;
-        let (packets, proof) = self.board.acknowledge_calmly(ack.number, rack.newest())?;
-        rack.advance(now, proof);
-        let newest = proof.transmission;
-        Some(Answer { packets, newest, restarts_timer: true, ..Answer::default() })
+        let delivered = self.board.acknowledge_calmly(ack.number, rack.newest())?;
+        rack.advance(now, delivered.proof?);
+        Some(delivered)
     }
 
     #[inline]

@@ -348,12 +348,7 @@ impl<R: Recovery> Sender<R> {
             Next::Again(number) => (number, true),
         };
         if paced {
-            self.waits_for_pacer = true;
-            let is_used =
-                !self.habits.validates_window || self.release.spreads_window(&self.congestion);
-            let own = is_used && window <= self.limit.packets;
-            self.pause(now, own, window);
-            self.waits(now, SendLimit::Pacing);
+            self.wait_for_pacer(now, window <= self.limit.packets, window);
             return false;
         }
         if !self.begin_or_continue_burst(now, again, limit) {

@@ -29,15 +29,15 @@ impl<R: Recovery> Sender<R> {
         let window = self.congestion.window();
         // A law that paces its window may let more be in flight than that.
         let is_full = is_full || self.in_flight() as f64 + 1.0 > flight.min(window.max(1.0));
-        let unused = self.usage.pause(&Pause {
+        let pause = Pause {
             now,
             is_full,
             outstanding: (self.first(), self.recovery.end()),
             window,
-            ssthresh: self.congestion.ssthresh(),
             timeout: self.timeout(),
             is_open: !self.recovery.repairing(),
-        });
+        };
+        let unused = self.usage.pause(&pause, || self.congestion.ssthresh());
         if let Some(used) = unused.filter(|_| self.habits.restart != Restart::Never) {
             self.congestion.unused(used);
         }
@@ -47,7 +47,17 @@ impl<R: Recovery> Sender<R> {
     pub(super) fn uses_window(&self) -> bool {
         self.usage.was_full()
             || self.habits.validates_window
-                && self.usage.is_used(self.congestion.window(), self.congestion.ssthresh())
+                && self.usage.is_used(self.congestion.window(), || self.congestion.ssthresh())
+    }
+
+    /// The pacer is the limit, with a limit of `flight` packets; `own` if the law set that.
+    #[inline]
+    pub(super) fn wait_for_pacer(&mut self, now: Time, own: bool, flight: f64) {
+        self.waits_for_pacer = true;
+        let is_used =
+            !self.habits.validates_window || self.release.spreads_window(&self.congestion);
+        self.pause(now, is_used && own, flight);
+        self.waits(now, SendLimit::Pacing);
     }
 
     /// The application or the receiver's window is the limit.

@@ -91,6 +91,7 @@ pub fn plain_story() -> impl Strategy<Value = (Case, Vec<Happening>)> {
 pub struct Target<'a> {
     case: &'a Case,
     sender: Sender,
+    ledger: Ledger,
     now: Time,
     /// One past the highest number that left, and what was offered.
     end: u64,
@@ -101,10 +102,11 @@ pub struct Target<'a> {
 
 impl<'a> Target<'a> {
     pub fn new(case: &'a Case) -> Self {
-        let law = case.law.make(case.habits.initial_window, Duration::ZERO, Ledger::default());
+        let ledger = Ledger::default();
+        let law = case.law.make(case.habits.initial_window, Duration::ZERO, ledger.clone());
         let sender = Sender::new(case.settings(), law, case.place());
         let departures = Vec::new();
-        Self { case, sender, now: Time::ZERO, end: 0, offered: 0, departures }
+        Self { case, sender, ledger, now: Time::ZERO, end: 0, offered: 0, departures }
     }
 
     /// The same, whose sender has no plain way.
@@ -115,10 +117,11 @@ impl<'a> Target<'a> {
 
     /// Everything that can be seen of it, in words.
     pub fn state(&self) -> String {
-        let Self { sender, now, departures, .. } = self;
+        let Self { sender, ledger, now, departures, .. } = self;
         let law = sender.controller();
         format!(
-            "{now} {:?} {:?} {:?} {:?} {} {} {} {:?} {:?} {:?} {:?}",
+            "{now} {:?} {:?} {:?} {:?} {:?} {} {} {} {:?} {:?} {:?} {:?}",
+            ledger.told(),
             sender.counters(),
             sender.limited(*now),
             sender.retransmit_at(),
@@ -152,7 +155,7 @@ impl<'a> Target<'a> {
                 self.offered = self.end;
             }
             Happening::Renew => {
-                let (window, ledger) = (self.case.habits.initial_window, Ledger::default());
+                let (window, ledger) = (self.case.habits.initial_window, self.ledger.clone());
                 self.sender.renew(self.case.law.make(window, Duration::ZERO, ledger));
             }
         }

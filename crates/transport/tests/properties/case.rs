@@ -203,12 +203,17 @@ pub fn weather() -> impl Strategy<Value = Weather> {
 
 /// Any case.
 pub fn case() -> impl Strategy<Value = Case> {
+    recovery().prop_flat_map(recovery_case)
+}
+
+/// Any case with this recovery.
+fn recovery_case(recovery: RecoveryKind) -> impl Strategy<Value = Case> {
     let offers = prop::collection::vec((millis(0..=1500), prop_oneof![1u64..60, 1u64..400]), 1..5);
     let sends = (prop::option::of(spacing()), quantum(), any::<bool>(), any::<bool>());
     let limit = prop_oneof![3 => Just(f64::INFINITY), 1 => 1.0..40.0];
-    (recovery().prop_flat_map(|kind| (Just(kind), law(kind))), habits(), sends, limit, offers)
+    (law(recovery), habits(), sends, limit, offers)
         .prop_flat_map(|parts| (Just(parts), weather(), any::<u64>()))
-        .prop_map(|(((recovery, law), habits, sends, window_limit, offers), weather, seed)| {
+        .prop_map(move |((law, habits, sends, window_limit, offers), weather, seed)| {
             let (pacing, quantum, ecn, renews) = sends;
             Case {
                 recovery,
@@ -261,10 +266,11 @@ pub fn plain_case() -> impl Strategy<Value = Case> {
     prop_oneof![by_count(), by_time()]
 }
 
-/// Losses are found by time, with bursts, probes and a window that is validated by turns.
+/// Losses are found by time, with bursts, pacing, probes and a window that is validated by turns.
 fn by_time() -> impl Strategy<Value = Case> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), prop::bool::weighted(0.2));
-    (case(), flags, any::<bool>(), weather()).prop_map(|(case, flags, probes, weather)| {
+    let case = recovery_case(RecoveryKind::Sack);
+    (case, flags, any::<bool>(), weather()).prop_map(|(case, flags, probes, weather)| {
         let (timestamps, keeps_back_off, validates_window, handshake) = flags;
         let habits = Habits {
             timestamps,
@@ -280,7 +286,7 @@ fn by_time() -> impl Strategy<Value = Case> {
             ..Habits::LINUX
         };
         let weather = Weather { marked: 0.0, ..weather };
-        Case { habits, recovery: RecoveryKind::Sack, pacing: None, ecn: false, weather, ..case }
+        Case { habits, ecn: false, weather, ..case }
     })
 }
 

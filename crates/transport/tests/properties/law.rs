@@ -1,7 +1,9 @@
 //! The laws that move the window, and one that notes what every law is told.
 
 use narrows_control::registry::{self, Birth};
-use narrows_control::{Ack, Controller, Gaps, Idle, Loss, Mark, Needs, Pacing, Timeout};
+use narrows_control::{
+    Ack, Controller, Gaps, Idle, Loss, Mark, Needs, Pacing, RateSample, Timeout,
+};
 use narrows_signal::Request;
 use narrows_units::Duration;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -17,7 +19,7 @@ pub enum Law {
     Named(&'static str),
 }
 
-/// The counts of what a law was told.
+/// The counts of what a law was told, and the last sample of the rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Told {
     /// Packets acknowledged.
@@ -27,6 +29,7 @@ pub struct Told {
     pub timeouts: u32,
     pub spurious: u32,
     pub marked: f64,
+    pub rate: Option<RateSample>,
 }
 
 /// Shared by the laws of successive connections and the test.
@@ -116,6 +119,7 @@ impl Controller for Noted {
         let mut told = self.ledger.open();
         told.acked += ack.packets;
         told.marked += ack.marked;
+        told.rate = ack.rate;
         drop(told);
         self.law.on_ack(ack);
     }
