@@ -2,10 +2,11 @@
 
 Each target is a number of a run with a bound. In the logarithm x of the buffer, the logarithm y of
 what misses (1 − utilisation, the loss, the delay) is close to a parabola. So five buffers around
-the answer, of long runs and little noise three, are run under the same three seeds, and the
-parabola through their means crosses the bound at the answer. Further seeds go to a buffer there:
-the others say how steep y is. How far each seed alone moves the crossing says how sure that is, and
-seeds are added until it is sure to a tenth.
+the answer are run under the same three seeds, and the parabola through their means crosses the
+bound at the answer; of long runs and little noise, one between those two that tell where it lies is
+enough. Further seeds go to a buffer at the crossing: the others say how steep y is. How far each
+seed alone moves the crossing says how sure that is, and seeds are added until it is sure to a
+tenth.
 
 Where a run is long, two links that are a part of the asked one, with as many flows fewer, say
 where to begin: windows and round trips are the same, so that the buffer depends on the size of the
@@ -28,7 +29,7 @@ from narrows.types import Floats
 # Buffers around the answer, by a factor from each to the next: more would bend the parabola where
 # the number is steep.
 STEP = 1.25
-NEAR: Sequence[int] = (-1, 0, 1)
+NEAR: Sequence[int] = (-2, 0, 2)
 PLACES: Sequence[int] = (-2, -1, 0, 1, 2)
 # Packets of a run that is so long that three buffers are tried first.
 LONG_RUN = 4e6
@@ -39,15 +40,16 @@ BESIDE = 0.3
 # So far from the middle of five the root may be, in steps.
 REACH = 1.5
 # All are of one lattice, so that what was run to come near counts: steps of a first look, and ends
-# between which the answer is near enough; seeds of that look, and each buffer's first.
-FAR, CLOSE = 6, 4
-LOOK, FIRST = [1, 2], 3
+# between which the answer is near enough, and the step from a good guess; seeds of that look, each
+# buffer's first, and those of one between two that have been looked at.
+FAR, CLOSE, NEXT = 6, 4, 2
+LOOK, FIRST, BETWEEN = [1, 2], 3, 4
 # Inside, a little more is asked for, as looking again and again costs some of it.
 INSIDE = 0.985
 WITHIN = math.log(1.1)
-# A first look that is less sure than this is of a number so noisy that three buffers may bend the
+# A crossing with a larger standard error is of a number so noisy that three buffers may bend the
 # parabola the wrong way.
-NOISY = 0.25
+NOISY = 0.03
 MOST_RUNS = 200
 # The power of a link's size by which its buffer grows.
 POWERS = (0.0, 0.5)
@@ -142,7 +144,7 @@ def answer(
     before = advisor.runs
     told = None if is_near else _from_parts(parts, target, guess)
     if is_near:
-        low, high = _bracket(advisor, target, _place(guess) + NEAR[0], NEAR[-1] - NEAR[0])
+        low, high = _bracket(advisor, target, _place(guess) - NEXT // 2, NEXT)
     elif told is None:
         low, high = _bracket(advisor, target, _place(guess), FAR)
     else:
@@ -162,6 +164,9 @@ def _around(advisor: Advisor, target: Target, ends: tuple[int, int], before: int
     middle = (low + high) // 2
     places = NEAR if advisor.packets >= LONG_RUN else PLACES
     seeds, moves = _first(advisor, middle, places), 0
+    if places is NEAR and low < middle:
+        looked = dict.fromkeys((_size(advisor, low), _size(advisor, high)), len(LOOK))
+        seeds = dict(sorted((looked | {_size(advisor, middle): BETWEEN}).items()))
     best: _Crossing | None = None
     while advisor.runs - before < MOST_RUNS:
         _ask(advisor, seeds)
@@ -178,7 +183,7 @@ def _around(advisor: Advisor, target: Target, ends: tuple[int, int], before: int
             best = found if found.half < math.inf else best
             if found.half <= WITHIN:
                 break
-        if places is NEAR and (found is None or found.half > NOISY):
+        if places is NEAR and (found is None or found.error > NOISY):
             places = PLACES
             seeds = _first(advisor, middle, places) | seeds
         elif found is not None and found.half < math.inf:
@@ -267,7 +272,7 @@ def _told(
     if sure is None:
         doubts.append("fresh seeds at the safe end do not confirm it")
     elif target.is_growing:
-        low, packets = min(low, sure), min(packets, sure)
+        low = min(low, sure)
     else:
         high = max(high, sure)
     end = low if target.is_growing else high
@@ -439,9 +444,11 @@ def _below(advisor: Advisor, target: Target) -> tuple[int | None, int | None]:
 
 @dataclass(frozen=True)
 class _Crossing:
-    """Where a parabola crosses a bound: ln B, half of its interval, and what each buffer weighs."""
+    """Where a parabola crosses a bound: ln B, and what each buffer weighs."""
 
     root: float
+    # Its standard error, and half of its interval.
+    error: float
     half: float
     shares: Floats
 
@@ -464,16 +471,17 @@ def _crossing(advisor: Advisor, target: Target, seeds: dict[int, int]) -> _Cross
     found = _root(x, means, counts, wanted)
     if found is None:
         line = _root(x, means, counts, wanted, 1)
-        return line and _Crossing(line[0], math.inf, line[1])
+        return line and _Crossing(line[0], math.inf, math.inf, line[1])
     root, shares = found
+    error = _error(y, counts, shares)
     slopes = _fit(x, counts, 1)[0]
     if abs(slopes @ means) < STEEP * _error(y, counts, slopes):
         # Of what hardly moves with the buffer chance makes a slope.
-        return _Crossing(root, math.inf, shares)
+        return _Crossing(root, error, math.inf, shares)
     parts = shares**2 / counts
     free = float(np.sum(parts * (counts - 1)) / np.sum(parts))
-    half = float(students.ppf((1 + INSIDE) / 2, free)) * _error(y, counts, shares)
-    return _Crossing(root, half, shares)
+    half = float(students.ppf((1 + INSIDE) / 2, free)) * error
+    return _Crossing(root, error, half, shares)
 
 
 def _error(y: Floats, counts: Floats, shares: Floats) -> float:

@@ -97,6 +97,10 @@ def targets_of(text: str) -> list[Target]:
         target = Target(name, f"{side} {amount}")
         if not target.is_wanted:
             raise Error(f"--target: {part.strip()}: nobody wants that; turn the bound round")
+        if target.is_searched and target.bound.startswith("<") and _amount(target) < 0:
+            raise Error(f"--target: {part.strip()}: it is never less than 0")
+        if target.is_growing and _amount(target) == 0:
+            raise Error(f"--target: {part.strip()}: every buffer makes packets wait; try <= 1ms")
         if name in [it.name for it in found]:
             raise Error(f"--target: {name} is named twice; leave one out")
         found.append(target)
@@ -176,6 +180,12 @@ def check_share(target: Target) -> None:
     """
     if _number(target) > 1:
         raise Error(f'--target: {target.name} "{target.bound}": it is never more than 1')
+
+
+def _amount(target: Target) -> float:
+    """Return the number that a bound begins with, whatever its unit; NaN if it has none."""
+    written = re.match(r"[-+]?[\d.]+(e[-+]?\d+)?", target.bound.lstrip("<>= "))
+    return float(written[0]) if written else math.nan
 
 
 def _number(target: Target) -> float:

@@ -224,6 +224,15 @@ def test_the_advisors_interval_holds_the_truth_as_often_as_it_says(
     assert runs <= most * trials, runs / trials
 
 
+def test_of_long_runs_those_that_told_where_it_lies_count() -> None:
+    """A look at two buffers, four runs between them, six that confirm, and one of the largest."""
+    for seed in range(20):
+        advisor = _Known(seed, slope=1.0, noise=0.005, truth=137.0)
+        found = answer(advisor, advisor.targets[0], 137.0, is_near=True)
+        assert found.low - 1 <= 137 <= found.high + 1
+        assert advisor.runs <= 4 + 4 + 6 + 1, (seed, advisor.runs)
+
+
 @pytest.mark.parametrize("power", [0.0, 0.3, 0.5])
 def test_parts_of_a_link_say_where_to_begin(power: float) -> None:
     for seed in range(10):
@@ -456,6 +465,8 @@ def test_a_target_of_a_link_is_drawn(narrows: Run, tmp_path: Path) -> None:
         ("loss_rate <= 1%", None),
         ("loss_rate<=1%", None),
         ("utilisation >= 0.9, utilisation >= 0.8", "utilisation is named twice"),
+        ("loss_rate <= -1%", "it is never less than 0"),
+        ("delay_p99 <= 0ms", "every buffer makes packets wait"),
     ],
 )
 def test_targets_that_cannot_be_searched_for_are_refused(text: str, said: str | None) -> None:
@@ -570,6 +581,8 @@ def test_a_place_says_what_is_not_given(narrows: Run) -> None:
     assert "5*cubic over 20Mbps, 10 to 60 ms" in done.stderr
     done = narrows("buffer", "--place", "peering", "--rate", "20Mbps", "--cc", "2*reno", *quick)
     assert "2*reno over 20Mbps, 10 to 40 ms" in done.stderr
+    done = narrows("buffer", "--place", "peering", "--rate", "20Mbps", "--flows", "10", *quick)
+    assert "8*cubic/2*bbr over 20Mbps" in done.stderr
     done = narrows("buffer", "--place", "moon")
     assert done.returncode == 2
     assert "known: access, metro, peering, core, dc, mathis" in done.stderr
@@ -672,6 +685,9 @@ def test_the_safe_end_is_one_whose_fresh_mean_meets_the_target() -> None:
         (["--target", "loss_rate <= 2"], "it is never more than 1"),
         (["--given", "1ms", "--cc", "bbr", "--target", "utilisation >= 1.5"], "is not between"),
         (["--place", "mathis", "--flows", "5"], "--place mathis asks how many flows"),
+        (["--place", "mathis", "--cc", "4*cubic/bbr"], "which --place mathis asks for"),
+        (["--place", "mathis", "--target", "delay_p99 <= 1ms"], "and --place mathis asks for the"),
+        (["--force"], "--force: nothing is written that it could replace"),
         (["--target", "utilisation >= 0.9, jain >= 2"], "it is never more than 1"),
         (["--duration", "1ms"], "--duration: 1ms is less than 20"),
         (["--given", "1ms", "--target", "delay_p99 <= 1ms"], "--target: more flows do not bring"),

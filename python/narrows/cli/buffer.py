@@ -118,13 +118,13 @@ def buffer(
         if text is not None and not text.strip():
             raise Error(f"--{option}: it is empty; leave it out for the usual")
     usual = place_of(place) if place else Place()
+    asks = "--given" if given or usual.given is None else f"--place {place}"
     given = given or usual.given
     unused = {"--flows": flows is not None, "--most": most is not None, "--chip": bool(chip)}
     for option, said in unused.items():
         if given and said:
-            asks = "--given" if usual.given is None else f"--place {place}"
             raise Error(f"{option}: {asks} asks how many flows one buffer serves; leave it out")
-    rate, rtt, cc = rate or usual.rate, rtt or usual.rtt, cc or usual.cc
+    rate, rtt, cc = rate or usual.rate, rtt or usual.rtt, cc or usual.laws(flows)
     # A mixture that is given says how many flows there are.
     flows = flows or (None if "*" in cc else usual.flows)
     load = Load(pacing, queue, quantum, short, two_way)
@@ -134,6 +134,6 @@ def buffer(
         raise Error(f'--cc: "{cc}" is a list, which --given takes; for a mixture write cubic/bbr')
     with told_by_option(OPTIONS_OF_GIVEN if given else OPTIONS):
         if given:
-            invert(ask, given, json_, output, force)
+            invert(ask, given, asks, json_, output, force)
             return
         end_unless(advise(ask, chip_of(chip) if chip else None, json_, output, force))

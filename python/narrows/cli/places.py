@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from narrows.errors import Error
@@ -19,6 +20,25 @@ class Place:
     cc: str = "cubic"
     flows: int | None = None
     given: str | None = None
+
+    def laws(self, flows: int | None) -> str:
+        """Return its laws; of a mixture as many flows as are asked for, if a number is.
+
+        Examples
+        --------
+        >>> PLACES["peering"].laws(50)
+        '40*cubic/10*bbr'
+        """
+        if flows is None or "*" not in self.cc:
+            return self.cc
+        counted = [part.split("*") for part in self.cc.split("/")]
+        every = sum(int(count) for count, _ in counted)
+        ends = [0]
+        for count, _ in counted:
+            ends.append(ends[-1] + int(count))
+        shares = [flows * end // every for end in ends]
+        parts = zip(counted, itertools.pairwise(shares), strict=True)
+        return "/".join(f"{end - start}*{law}" for (_, law), (start, end) in parts if end > start)
 
 
 # Windows of 100 packets in a core: 100 Gbps · 43 ms / 12 kbit / 100. A strand of 100 Gbps whose

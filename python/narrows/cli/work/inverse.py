@@ -126,12 +126,14 @@ class Row:
             yield f"a flow times out every {1 / self.timeouts:.2g} s"
 
 
-def invert(ask: Ask, given: str, as_json: bool, output: Path | None, force: bool) -> None:
-    """Print how many flows of which law meet the targets with a buffer that is given."""
+def invert(
+    ask: Ask, given: str, asks: str, as_json: bool, output: Path | None, force: bool
+) -> None:
+    """Print how many flows of which law meet the targets with a buffer that an option gives."""
     targets = targets_of(ask.target)
     if not any(it.bound.startswith(">") for it in targets):
         raise Error(
-            f'--target: more flows do not bring "{ask.target}" nearer, and --given asks for the '
+            f'--target: more flows do not bring "{ask.target}" nearer, and {asks} asks for the '
             "least number of them; add what they do bring nearer, like utilisation >= 0.98"
         )
     # As Linux sends, which is what can be said of all that is asked about.
@@ -141,7 +143,7 @@ def invert(ask: Ask, given: str, as_json: bool, output: Path | None, force: bool
         say(_assumed(usual, packets))
     with folder_of(output, force) as folder:
         try:
-            rows = sorted(_rows(ask, given, targets), key=lambda it: it.place)
+            rows = sorted(_rows(ask, given, asks, targets), key=lambda it: it.place)
         except KeyboardInterrupt:
             laws = split_list("--cc", ask.cc)
             say(goes_on(ask.cache / KEPT, [law_of_file(cc) or cc for cc in laws]))
@@ -177,14 +179,14 @@ def _write(folder: Output, rows: Sequence[Row], quiet: bool) -> None:
     finish(folder, Made("buffer", cases, max((row.seeds for row in rows), key=len)), quiet)
 
 
-def _rows(ask: Ask, given: str, targets: Sequence[Target]) -> Iterator[Row]:
+def _rows(ask: Ask, given: str, asks: str, targets: Sequence[Target]) -> Iterator[Row]:
     """Yield what is found of each law, each with each pacing and each quantum that it can have."""
     pacings = split_list("--pacing", ask.load.pacing) if ask.load.pacing else [None]
     quanta = split_list("--quantum", ask.load.quantum) if ask.load.quantum else [None]
     laws = split_list("--cc", ask.cc)
     for cc in laws:
         if len(parts_of(cc)) > 1 or "*" in cc:
-            raise Error(f"--cc: {cc} says how many flows there are, which --given asks for")
+            raise Error(f"--cc: {cc} says how many flows there are, which {asks} asks for")
     searches, left, wrong = [], [], None
     for cc, pacing, quantum in dict.fromkeys(itertools.product(laws, pacings, quanta)):
         load = replace(ask.load, pacing=pacing, quantum=quantum)

@@ -31,6 +31,8 @@ def one_form(json_: bool, csv: bool) -> None:
 
 def folder_of(output: Path | None, force: bool) -> AbstractContextManager[Output | None]:
     """Return the folder to write into, if there is one."""
+    if force and output is None:
+        raise Error("--force: nothing is written that it could replace; give -o, or leave it out")
     return Output(output, force) if output else nullcontext()
 
 
