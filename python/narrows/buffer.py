@@ -73,8 +73,9 @@ class Answer:
     target
         Which.
     packets
-        The least buffer that meets it, or of a number that grows with the buffer the greatest. 0 if
-        there is no smaller one to try, infinite if there is no larger one.
+        The least buffer that meets it, or of a number that grows with the buffer the greatest, and
+        then no larger than is sure. 0 if there is no smaller one to try, infinite if there is no
+        larger one.
     low, high
         The ends of its interval.
     runs
@@ -272,7 +273,8 @@ def _told(
     if sure is None:
         doubts.append("fresh seeds at the safe end do not confirm it")
     elif target.is_growing:
-        low = min(low, sure)
+        # As a bound it is no larger than what is sure.
+        low, packets = min(low, sure), min(packets, sure)
     else:
         high = max(high, sure)
     end = low if target.is_growing else high
