@@ -3,10 +3,10 @@
 Each target is a number of a run with a bound. In the logarithm x of the buffer, the logarithm y of
 what misses (1 − utilisation, the loss, the delay) is close to a parabola. So five buffers around
 the answer are run under the same three seeds, and the parabola through their means crosses the
-bound at the answer; of long runs and little noise, one between those two that tell where it lies is
-enough. Further seeds go to a buffer at the crossing: the others say how steep y is. How far each
-seed alone moves the crossing says how sure that is, and seeds are added until it is sure to a
-tenth.
+bound at the answer. Of long runs and little noise one is enough beside the two that told between
+which the answer lies: that where a straight line crosses. Further seeds go to a buffer at the
+crossing: the others say how steep y is. How far each seed alone moves the crossing says how sure
+that is, and seeds are added until it is sure to a tenth.
 
 Where a run is long, two links that are a part of the asked one, with as many flows fewer, say
 where to begin: windows and round trips are the same, so that the buffer depends on the size of the
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import t as students
@@ -73,8 +73,8 @@ class Answer:
     target
         Which.
     packets
-        The least buffer that meets it, or of a number that grows with the buffer the greatest, and
-        then no larger than is sure. 0 if there is no smaller one to try, infinite if there is no
+        The least buffer that meets it; of a number that grows with the buffer the greatest that
+        does for sure, which is `low`. 0 if there is no smaller one to try, infinite if there is no
         larger one.
     low, high
         The ends of its interval.
@@ -161,13 +161,11 @@ def answer(
 
 def _around(advisor: Advisor, target: Target, ends: tuple[int, int], before: int) -> Answer:
     """Return the answer between two places of the lattice; so many runs were made before it."""
-    low, high = ends
-    middle = (low + high) // 2
-    places = NEAR if advisor.packets >= LONG_RUN else PLACES
-    seeds, moves = _first(advisor, middle, places), 0
-    if places is NEAR and low < middle:
-        looked = dict.fromkeys((_size(advisor, low), _size(advisor, high)), len(LOOK))
-        seeds = dict(sorted((looked | {_size(advisor, middle): BETWEEN}).items()))
+    middle = sum(ends) // 2
+    places, moves = (NEAR if advisor.packets >= LONG_RUN else PLACES), 0
+    seeds = _first(advisor, middle, places)
+    if places is NEAR and ends[0] < middle:
+        seeds = _between_ends(advisor, target, ends)
     best: _Crossing | None = None
     while advisor.runs - before < MOST_RUNS:
         _ask(advisor, seeds)
@@ -183,7 +181,14 @@ def _around(advisor: Advisor, target: Target, ends: tuple[int, int], before: int
                 continue
             best = found if found.half < math.inf else best
             if found.half <= WITHIN:
-                break
+                away = _away(advisor, seeds, found) if places is NEAR else 0.0
+                # Three buffers do not tell how wrong a parabola is between them: as if its slope
+                # might be half or twice of what it says.
+                best = replace(found, half=found.half + away)
+                if best.half <= WITHIN and away <= BESIDE * math.log(STEP):
+                    break
+                seeds[_whole(advisor, math.exp(found.root))] = len(LOOK)
+                continue
         if places is NEAR and (found is None or found.error > NOISY):
             places = PLACES
             seeds = _first(advisor, middle, places) | seeds
@@ -206,6 +211,26 @@ def _ask(advisor: Advisor, seeds: dict[int, int]) -> None:
     for count in sorted(set(seeds.values())):
         sizes = [size for size, asked in seeds.items() if asked == count]
         advisor.ask(sizes, range(1, count + 1))
+
+
+def _between_ends(advisor: Advisor, target: Target, ends: tuple[int, int]) -> dict[int, int]:
+    """Return the seeds of two places that have been looked at, and of a buffer between them.
+
+    That is where a straight line crosses the bound.
+    """
+    looked = dict.fromkeys((_size(advisor, place) for place in ends), len(LOOK))
+    line = _crossing(advisor, target, looked)
+    between = _whole(advisor, math.exp(line.root)) if line else 0
+    if not min(looked) < between < max(looked):
+        between = _size(advisor, sum(ends) // 2)
+    return looked | {between: BETWEEN}
+
+
+def _away(advisor: Advisor, seeds: dict[int, int], found: _Crossing) -> float:
+    """Return how far in ln B from a crossing the nearest buffer is; 0 if it has run itself."""
+    if _whole(advisor, math.exp(found.root)) in seeds:
+        return 0.0
+    return min(abs(math.log(size) - found.root) for size in seeds)
 
 
 def _add(advisor: Advisor, seeds: dict[int, int], found: _Crossing) -> None:

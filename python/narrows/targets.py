@@ -18,6 +18,8 @@ GROWING = ("delay", "queue", "rtt")
 FALLING = ("loss", "lost", "drops", "timeouts")
 RISING = ("utilisation", "goodput")
 WRITTEN = re.compile(r"\s*([\w.\-\[\]]+)\s*(<=|>=|<|>)\s*(\S.*?)\s*")
+# A number and its unit.
+AMOUNT = re.compile(r"([-+]?[\d.]+(?:e[-+]?\d+)?)\s*[a-zµ%]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def targets_of(text: str) -> list[Target]:
         if target.is_searched and target.bound.startswith("<") and _amount(target) < 0:
             raise Error(f"--target: {part.strip()}: it is never less than 0")
         if target.is_growing and _amount(target) == 0:
-            raise Error(f"--target: {part.strip()}: every buffer makes packets wait; try <= 1ms")
+            raise Error(f"--target: {part.strip()}: every buffer makes packets wait; give more")
         if name in [it.name for it in found]:
             raise Error(f"--target: {name} is named twice; leave one out")
         found.append(target)
@@ -184,8 +186,11 @@ def check_share(target: Target) -> None:
 
 def _amount(target: Target) -> float:
     """Return the number that a bound begins with, whatever its unit; NaN if it has none."""
-    written = re.match(r"[-+]?[\d.]+(e[-+]?\d+)?", target.bound.lstrip("<>= "))
-    return float(written[0]) if written else math.nan
+    written = AMOUNT.fullmatch(target.bound.lstrip("<>= "))
+    try:
+        return float(written[1]) if written else math.nan
+    except ValueError:
+        return math.nan
 
 
 def _number(target: Target) -> float:

@@ -16,6 +16,7 @@ import narrows as nw
 from binary import Run
 from narrows.advisor import Advisor
 from narrows.buffer import Part, _crossing, answer
+from narrows.cli.places import PLACES
 from narrows.cli.work.buffer import Ask, Load
 from narrows.errors import Error
 from narrows.targets import Target, targets_of
@@ -190,15 +191,18 @@ class _Known(Advisor):
         self._known: dict[tuple[int, int], Floats] = {}
         self._places = {"utilisation": 0}
 
+    def _falls(self, x: float) -> float:
+        return self._curve[0] * x
+
     def ask(self, buffers: Sequence[int], seeds: Sequence[int]) -> None:
-        slope, noise, truth = self._curve
+        _, noise, truth = self._curve
         for size in dict.fromkeys(buffers):
             for seed in seeds:
                 if (size, seed) in self._known:
                     continue
                 common = self._common.setdefault(seed, float(self._rng.normal()))
                 chance = noise * (common + float(self._rng.normal()))
-                miss = math.log(0.02) - slope * math.log(size / truth) + chance
+                miss = math.log(0.02) - self._falls(math.log(size / truth)) + chance
                 self._known[size, seed] = np.array([[1 - math.exp(miss), 0.98]])
                 self.runs += 1
 
@@ -231,6 +235,27 @@ def test_of_long_runs_those_that_told_where_it_lies_count() -> None:
         found = answer(advisor, advisor.targets[0], 137.0, is_near=True)
         assert found.low - 1 <= 137 <= found.high + 1
         assert advisor.runs <= 4 + 4 + 6 + 1, (seed, advisor.runs)
+
+
+class _Bent(_Known):
+    """One whose curve falls ten times as slowly from a tenth beyond the answer on."""
+
+    def _falls(self, x: float) -> float:
+        return 3 * x if x < 0.1 else 0.3 + 0.3 * (x - 0.1)
+
+
+def test_a_bend_beside_the_answer_makes_no_sure_and_wrong_one() -> None:
+    held, trials = 0, 60
+    for seed in range(trials):
+        truth = 500 * 1.25 ** (seed / trials)
+        advisor = _Bent(seed, 3.0, 0.02, truth)
+        parts = [
+            Part(factor, _Bent(100 + seed, 3.0, 0.02, truth / factor**0.25))
+            for factor in (16.0, 4.0)
+        ]
+        found = answer(advisor, advisor.targets[0], 700.0, parts)
+        held += found.low - 1 <= truth <= found.high + 1
+    assert held >= 0.9 * trials, held
 
 
 @pytest.mark.parametrize("power", [0.0, 0.3, 0.5])
@@ -583,6 +608,7 @@ def test_a_place_says_what_is_not_given(narrows: Run) -> None:
     assert "2*reno over 20Mbps, 10 to 40 ms" in done.stderr
     done = narrows("buffer", "--place", "peering", "--rate", "20Mbps", "--flows", "10", *quick)
     assert "8*cubic/2*bbr over 20Mbps" in done.stderr
+    assert PLACES["peering"].laws(1) == "1*cubic"
     done = narrows("buffer", "--place", "moon")
     assert done.returncode == 2
     assert "known: access, metro, peering, core, dc, mathis" in done.stderr
@@ -687,7 +713,9 @@ def test_the_safe_end_is_one_whose_fresh_mean_meets_the_target() -> None:
         (["--place", "mathis", "--flows", "5"], "--place mathis asks how many flows"),
         (["--place", "mathis", "--cc", "4*cubic/bbr"], "which --place mathis asks for"),
         (["--place", "mathis", "--target", "delay_p99 <= 1ms"], "and --place mathis asks for the"),
-        (["--force"], "--force: nothing is written that it could replace"),
+        (["--place", "peering", "--given", "1ms"], "--place: peering has 160*cubic/40*bbr"),
+        (["--target", "delay_p99 <= 1..2ms"], "--target: "),
+        (["--target", "queue_p50 <= 0"], "every buffer makes packets wait"),
         (["--target", "utilisation >= 0.9, jain >= 2"], "it is never more than 1"),
         (["--duration", "1ms"], "--duration: 1ms is less than 20"),
         (["--given", "1ms", "--target", "delay_p99 <= 1ms"], "--target: more flows do not bring"),

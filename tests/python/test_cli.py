@@ -117,6 +117,21 @@ def test_output_is_whole_and_not_overwritten(narrows: Run, tmp_path: Path) -> No
     assert narrows(*command, "--force").returncode == 0
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["compare", *SMALL, "--cc", "reno"],
+        ["score", "--quick"],
+        ["theory", "fluid", "--cc", "reno"],
+        ["buffer", "--flows", "2"],
+    ],
+)
+def test_what_writes_nothing_has_nothing_to_replace(narrows: Run, command: list[str]) -> None:
+    done = narrows(*command, "--force")
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert "--force: nothing is written that it could replace" in done.stderr
+
+
 def test_the_scenario_written_runs_to_the_same_figures(narrows: Run) -> None:
     compared = json.loads(narrows("compare", *SMALL, "--cc", "cubic", "-o", "out", "--json").stdout)
     run = json.loads(narrows("run", "out/cubic.toml", "--json").stdout)

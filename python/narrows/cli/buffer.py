@@ -124,6 +124,11 @@ def buffer(
     for option, said in unused.items():
         if given and said:
             raise Error(f"{option}: {asks} asks how many flows one buffer serves; leave it out")
+    if given and cc is None and "*" in usual.cc:
+        raise Error(
+            f"--place: {place} has {usual.cc}, and {asks} asks how many flows of which law; give "
+            "--cc, like cubic,bbr"
+        )
     rate, rtt, cc = rate or usual.rate, rtt or usual.rtt, cc or usual.laws(flows)
     # A mixture that is given says how many flows there are.
     flows = flows or (None if "*" in cc else usual.flows)

@@ -43,6 +43,12 @@ CacheFolder = Annotated[
 ]
 
 
+def check_force(output: Path | None, force: bool) -> None:
+    """Fail if `--force` is given and nothing is written that it could replace."""
+    if force and output is None:
+        raise Error("--force: nothing is written that it could replace; give -o, or leave it out")
+
+
 def group(about: str) -> typer.Typer:
     """Return a group of commands with a name of its own, like `narrows lab`."""
     return typer.Typer(help=about, no_args_is_help=True, rich_markup_mode=None)

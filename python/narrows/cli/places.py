@@ -36,7 +36,7 @@ class Place:
         ends = [0]
         for count, _ in counted:
             ends.append(ends[-1] + int(count))
-        shares = [flows * end // every for end in ends]
+        shares = [(2 * flows * end + every) // (2 * every) for end in ends]
         parts = zip(counted, itertools.pairwise(shares), strict=True)
         return "/".join(f"{end - start}*{law}" for (_, law), (start, end) in parts if end > start)
 

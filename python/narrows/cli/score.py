@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from narrows.cli.errors import end_unless
-from narrows.cli.options import CacheFolder, Force, Json, Junit, split_list
+from narrows.cli.options import CacheFolder, Force, Json, Junit, check_force, split_list
 from narrows.errors import Error
 
 commands = typer.Typer()
@@ -73,6 +73,7 @@ def score(
     if list_:
         listed(chosen, json_)
         return
+    check_force(output, force)
     names = split_list("--cc", "reno,cubic,bbr" if cc is None else cc)
     ask = Ask(chosen, names, quick, seeds, cache)
     if figures and output is None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from narrows.cli.errors import end_unless
-from narrows.cli.options import CacheFolder, Force, Json
+from narrows.cli.options import CacheFolder, Force, Json, check_force
 from narrows.errors import Error
 
 commands = typer.Typer()
@@ -72,6 +72,7 @@ def sweep(
     from narrows.cli.work.sweep import run_file
     from narrows.files import Output
 
+    check_force(output, force)
     target = (lambda: Output(output, force)) if output else None
     failed = run_file(file, seeds, until, metric, most_seeds, workers, dask, cache, json_, target)
     end_unless(not failed)

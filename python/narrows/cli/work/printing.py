@@ -11,6 +11,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from narrows.cli.options import check_force
 from narrows.errors import Error
 from narrows.files import Output
 from narrows.made import Made
@@ -19,6 +20,7 @@ from narrows.terminal import put, say
 
 def refuse_to_replace(file: Path | None, force: bool) -> None:
     """Refuse to write a file that exists, unless it is to be replaced."""
+    check_force(file, force)
     if file and not force and file.exists():
         raise FileExistsError(errno.EEXIST, "it exists; --force replaces it", file)
 
@@ -31,8 +33,7 @@ def one_form(json_: bool, csv: bool) -> None:
 
 def folder_of(output: Path | None, force: bool) -> AbstractContextManager[Output | None]:
     """Return the folder to write into, if there is one."""
-    if force and output is None:
-        raise Error("--force: nothing is written that it could replace; give -o, or leave it out")
+    check_force(output, force)
     return Output(output, force) if output else nullcontext()
 
 

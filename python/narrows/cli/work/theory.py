@@ -13,7 +13,7 @@ import numpy as np
 from rich.table import Table
 
 from narrows import _core
-from narrows.cli.options import rate_of, seconds_of, split_list
+from narrows.cli.options import check_force, rate_of, seconds_of, split_list
 from narrows.cli.work.compare import flows_of, mixture
 from narrows.cli.work.printing import finish, folder_of
 from narrows.errors import Error
@@ -264,6 +264,7 @@ def flow(
     """Solve the fluid model, run packets, print both means and draw them over each other."""
     from narrows import plot
 
+    check_force(output, force)
     groups = mixture(cc, flows_of([cc]))
     _check(wire, [law for law, _ in groups], flows_of([cc]))
     first = min(max(0.5 * wire.bdp / flows_of([cc]), 1.0), 64.0)
