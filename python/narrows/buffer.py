@@ -179,18 +179,19 @@ def _around(advisor: Advisor, target: Target, ends: tuple[int, int], before: int
                 middle, moves = middle + min(max(round(away), -2), 2), moves + 1
                 seeds = _first(advisor, middle, places)
                 continue
-            best = found if found.half < math.inf else best
-            if found.half <= WITHIN:
-                away = _away(advisor, seeds, found) if places is NEAR else 0.0
-                # Three buffers do not tell how wrong a parabola is between them: as if its slope
-                # might be half or twice of what it says.
-                best = replace(found, half=found.half + away)
-                if best.half <= WITHIN and away <= BESIDE * math.log(STEP):
-                    break
+            # Three buffers do not tell how wrong a parabola is between them: as if its slope might
+            # be half or twice of what it says.
+            apart = _away(advisor, seeds, found) if places is NEAR else 0.0
+            best = replace(found, half=found.half + apart) if found.half < math.inf else best
+            if apart > BESIDE * math.log(STEP):
                 seeds[_whole(advisor, math.exp(found.root))] = len(LOOK)
                 continue
+            if found.half <= WITHIN - apart:
+                break
+            found = replace(found, half=found.half * WITHIN / (WITHIN - apart))
         if places is NEAR and (found is None or found.error > NOISY):
             places = PLACES
+            middle = middle if found is None else _place(math.exp(found.root))
             seeds = _first(advisor, middle, places) | seeds
         elif found is not None and found.half < math.inf:
             _add(advisor, seeds, found)
