@@ -167,6 +167,7 @@ def _around(advisor: Advisor, target: Target, ends: tuple[int, int], before: int
     if places is NEAR and ends[0] < middle:
         seeds = _between_ends(advisor, target, ends)
     best: _Crossing | None = None
+    apart = 0.0
     while advisor.runs - before < MOST_RUNS:
         _ask(advisor, seeds)
         found = _crossing(advisor, target, seeds)
@@ -183,18 +184,17 @@ def _around(advisor: Advisor, target: Target, ends: tuple[int, int], before: int
             # be half or twice of what it says.
             apart = _away(advisor, seeds, found) if places is NEAR else 0.0
             best = replace(found, half=found.half + apart) if found.half < math.inf else best
-            if apart > BESIDE * math.log(STEP):
+            if apart > BESIDE * math.log(STEP) and found.half < math.inf:
                 seeds[_whole(advisor, math.exp(found.root))] = len(LOOK)
                 continue
             if found.half <= WITHIN - apart:
                 break
-            found = replace(found, half=found.half * WITHIN / (WITHIN - apart))
         if places is NEAR and (found is None or found.error > NOISY):
             places = PLACES
             middle = middle if found is None else _place(math.exp(found.root))
             seeds = _first(advisor, middle, places) | seeds
         elif found is not None and found.half < math.inf:
-            _add(advisor, seeds, found)
+            _add(advisor, seeds, found, WITHIN - apart)
         elif min(seeds.values()) >= ENOUGH:
             return _between(advisor, target, ends, ENOUGH, advisor.runs - before)
         else:
@@ -234,10 +234,11 @@ def _away(advisor: Advisor, seeds: dict[int, int], found: _Crossing) -> float:
     return min(abs(math.log(size) - found.root) for size in seeds)
 
 
-def _add(advisor: Advisor, seeds: dict[int, int], found: _Crossing) -> None:
+def _add(advisor: Advisor, seeds: dict[int, int], found: _Crossing, within: float) -> None:
     """Give seeds to the buffer that makes a crossing surest: the one there, or one that is steep.
 
-    The others say how steep the number is, which three seeds mostly tell well enough.
+    The others say how steep the number is, which three seeds mostly tell well enough. Half of its
+    interval is to come `within` that.
     """
     size = _whole(advisor, math.exp(found.root))
     steps = {it: abs(math.log(it / size)) / math.log(STEP) for it in seeds}
@@ -249,7 +250,7 @@ def _add(advisor: Advisor, seeds: dict[int, int], found: _Crossing) -> None:
     elif steps[nearest] < BESIDE:
         size = nearest
     total = sum(seeds.values())
-    lacking = total * ((found.half / WITHIN) ** 2 - 1)
+    lacking = total * ((found.half / within) ** 2 - 1)
     # An even number, as machines have cores.
     seeds[size] = seeds.get(size, 0) + 2 * math.ceil(min(lacking, total / 3) / 2)
 

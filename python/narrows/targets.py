@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+import string
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from narrows.errors import Error
 
@@ -18,8 +19,8 @@ GROWING = ("delay", "queue", "rtt")
 FALLING = ("loss", "lost", "drops", "timeouts")
 RISING = ("utilisation", "goodput")
 WRITTEN = re.compile(r"\s*([\w.\-\[\]]+)\s*(<=|>=|<|>)\s*(\S.*?)\s*")
-# A number and its unit.
-AMOUNT = re.compile(r"([-+]?[\d.]+(?:e[-+]?\d+)?)\s*[a-zµ%]*", re.IGNORECASE)
+# What units are made of.
+UNITS = string.ascii_letters + "µ "
 
 
 @dataclass(frozen=True)
@@ -185,12 +186,8 @@ def check_share(target: Target) -> None:
 
 
 def _amount(target: Target) -> float:
-    """Return the number that a bound begins with, whatever its unit; NaN if it has none."""
-    written = AMOUNT.fullmatch(target.bound.lstrip("<>= "))
-    try:
-        return float(written[1]) if written else math.nan
-    except ValueError:
-        return math.nan
+    """Return the number of a bound, whatever its unit; NaN if it has none."""
+    return _number(replace(target, bound=target.bound.rstrip(UNITS)))
 
 
 def _number(target: Target) -> float:

@@ -46,7 +46,8 @@ impl<R: Recovery> Sender<R> {
     }
 
     /// Schedules the burst after one of `packets` that left at `now`.
-    #[inline]
+    // Inlined, it would be there twice.
+    #[inline(never)]
     pub(super) fn space(&mut self, now: Time, packets: u32) {
         let (congestion, recovery) = (&self.congestion, &self.recovery);
         let (limit, rtt) = (self.limit.packets, &self.rtt);

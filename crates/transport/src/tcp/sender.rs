@@ -249,6 +249,8 @@ impl<R: Recovery> Sender<R> {
     }
 
     /// The rate sample of an acknowledgement before which `prior_in_flight` packets were in flight.
+    // Once in the browser, where size counts.
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     pub(super) fn rate_sample(&mut self, now: Time, prior_in_flight: u64) -> Option<RateSample> {
         let first = self.first();
         let repairing = self.recovery.repairing() || first < self.timer.repairs_to;

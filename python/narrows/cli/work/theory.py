@@ -13,7 +13,7 @@ import numpy as np
 from rich.table import Table
 
 from narrows import _core
-from narrows.cli.options import check_force, rate_of, seconds_of, split_list
+from narrows.cli.options import rate_of, seconds_of, split_list
 from narrows.cli.work.compare import flows_of, mixture
 from narrows.cli.work.printing import finish, folder_of
 from narrows.errors import Error
@@ -264,21 +264,20 @@ def flow(
     """Solve the fluid model, run packets, print both means and draw them over each other."""
     from narrows import plot
 
-    check_force(output, force)
     groups = mixture(cc, flows_of([cc]))
     _check(wire, [law for law, _ in groups], flows_of([cc]))
     first = min(max(0.5 * wire.bdp / flows_of([cc]), 1.0), 64.0)
     usual = f"{min(LONG, MOST_TRIPS * wire.seconds):g}s"
     scenario = wire.scenario(groups, duration or usual)
     seconds, warmup = scenario.checked.times()
-    try:
-        solved = _solved(wire, groups, first, seconds)
-    except ValueError as found:
-        told = f"; give a shorter --duration, like {usual}" if "steps of" in str(found) else ""
-        raise Error(f"the fluid model: {found}{told}") from None
-    result = run(scenario, seed=seed)
-    rows = _means(solved, result, groups, warmup)
     with folder_of(output, force) as folder:
+        try:
+            solved = _solved(wire, groups, first, seconds)
+        except ValueError as found:
+            told = f"; give a shorter --duration, like {usual}" if "steps of" in str(found) else ""
+            raise Error(f"the fluid model: {found}{told}") from None
+        result = run(scenario, seed=seed)
+        rows = _means(solved, result, groups, warmup)
         _print(rows, as_json)
         if folder:
             folder.data("fluid.png", plot.png(plot.overlay(result, solved)))
