@@ -672,7 +672,9 @@ fn slow_start(
     }
     let usual = match (max_ssthresh, tcp, linux) {
         (Some(_), ..) => SlowStartName::Limited,
-        (None, Some(TcpName::Linux) | None, SlowStartKind::HyStart) => SlowStartName::HyStart,
+        (None, tcp, SlowStartKind::HyStart) if tcp.is_none_or(TcpName::has_hystart) => {
+            SlowStartName::HyStart
+        }
         _ => SlowStartName::Standard,
     };
     Ok(match chosen.unwrap_or(usual) {

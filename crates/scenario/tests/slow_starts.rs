@@ -37,6 +37,21 @@ fn a_bdp_of_buffer_sees_linux_leave_by_its_train() {
     assert!(rfc > 20 * lost, "a round trip later the buffer has overflowed: {rfc}");
 }
 
+/// CUBIC has HyStart in all kernels since 2.6.29, and neither in 2.4 nor in ns-2.
+#[test]
+fn each_kernel_has_its_own_slow_start_of_cubic() {
+    let lost =
+        |tcp: &str, field: &str| ends(&start("1bdp", &format!("tcp = \"{tcp}\"\n{field}"))).0;
+    let [with, without] = ["hystart", "standard"].map(|name| format!("slow_start = \"{name}\""));
+    for tcp in ["linux", "linux5", "l4steam"] {
+        assert_eq!(lost(tcp, ""), lost(tcp, &with), "{tcp}");
+        assert!(lost(tcp, "") * 20 < lost(tcp, &without), "{tcp}");
+    }
+    for tcp in ["linux24", "ns2"] {
+        assert_eq!(lost(tcp, ""), lost(tcp, &without), "{tcp}");
+    }
+}
+
 /// In 20 packets the doubled burst overflows before either sees anything.
 #[test]
 fn twenty_packets_are_too_few_for_either() {

@@ -560,6 +560,11 @@ impl TcpName {
     pub(crate) fn is_ns2(self) -> bool {
         matches!(self, Self::Ns2 | Self::Ns2Of2005 | Self::Ns2Of2000)
     }
+
+    /// Whether its CUBIC has HyStart: Linux's since 2.6.29.
+    pub(crate) fn has_hystart(self) -> bool {
+        !self.is_ns2() && self != Self::Linux24
+    }
 }
 
 names! {
