@@ -13,10 +13,11 @@ import pytest
 from narrows_papers.bench import Bench
 from narrows_papers.testbeds.cell import Cell, cells
 from narrows_papers.testbeds.compare import run, shares, worst
+from narrows_papers.testbeds.equilibria import equilibrium
 from narrows_papers.testbeds.setup import QUEUES, scenario, why_not
 
 LABS = ["nyu-ware", "nyu-scherrer", "nyu-l4s", "heist", "l4steam", "nyu-many-cloudlab"]
-LABS += ["gomez", "greenscreen"]
+LABS += ["gomez", "greenscreen", "nyu-dominance"]
 HEIST = "s1/prague-20ms+prague-10ms/50mbps/pfifo(1000)"
 WARE = "nyu-ware/figure2a/1xbbr1+1xcubic/10mbps/40ms/1bdp"
 
@@ -64,6 +65,32 @@ def test_single_flows_of_two_sessions_begin_as_far_apart_as_these() -> None:
         counts = [group.count for group in cell.groups]
         far = [it.get("start_spread") == "520ms" for it in _flows(cell)]
         assert far == [cell is many and count == 1 for count in counts], cell.id
+
+
+def test_the_larger_group_of_one_iperf3_each_begins_a_round_trip_a_stream_later() -> None:
+    cell = cells("nyu-dominance")["nyu-dominance/10xbbr1+40xcubic/100mbps/20ms/5bdp"]
+    made = scenario(Bench(), cell)
+    assert [it.get("start") for it in made.fields["flows"]] == [None, "600ms"]
+    # Each for its 120 s, and nothing was turned off.
+    assert [it.get("stop") for it in made.fields["flows"]] == ["120s", "120.6s"]
+    assert made.fields["duration"] == "120.6s" and made.fields["dumbbell"]["super_packets"]
+    even = cells("nyu-dominance")["nyu-dominance/25xbbr1+25xcubic/100mbps/20ms/5bdp"]
+    assert all("start" not in it and "stop" not in it for it in _flows(even))
+    # What is measured in the end only has starts and no stops; Heist's begin together.
+    many = cells("nyu-ware")["nyu-ware/figure2a/4xbbr1+1xcubic/10mbps/40ms/1bdp"]
+    assert [(it.get("start"), it.get("stop")) for it in _flows(many)] == [
+        ("120ms", None),
+        (None, None),
+    ]
+
+
+def test_an_equilibrium_is_where_flows_of_both_laws_have_as_much() -> None:
+    # 30 of 50 have 0.6, on the line from 0.4 more at 10 to 0.2 less at 40.
+    assert equilibrium({10: (0.6, 0.4), 40: (0.6, 0.4)}, 50) == pytest.approx(30)
+    assert equilibrium({10: (0.3, 0.7), 40: (0.9, 0.1)}, 50) == 50, "more with each number"
+    assert equilibrium({10: (0.1, 0.9), 40: (0.9, 0.1)}, 50) == 0, "one alone has less"
+    # What neither has counts for neither.
+    assert equilibrium({10: (0.3, 0.2), 40: (0.3, 0.2)}, 50) == pytest.approx(30)
 
 
 def test_hosts_take_the_time_that_pings_of_their_kind_did() -> None:

@@ -74,6 +74,7 @@ HOSTS = {
     "nyu-many-fabric": FABRIC,
     "nyu-many-cloudlab": CLOUDLAB,
     "nyu-l4s": FABRIC_DELAYED,
+    "nyu-dominance": FABRIC_DELAYED,
     "heist": NAMESPACES,
     "l4steam": NAMESPACES,
     "greenscreen": GREENSCREEN,

@@ -118,19 +118,31 @@ def scatter(table: pl.DataFrame) -> Figure:
         A panel; laws by colour.
     """
     figure, axes = panels(1, 1)
-    ax = axes[0][0]
+    draw_shares(axes[0][0], table)
+    legend(axes[0][0])
+    return figure
+
+
+def draw_shares(ax: Axes, table: pl.DataFrame) -> None:
+    """Draw the same in a panel.
+
+    Parameters
+    ----------
+    ax
+        The panel.
+    table
+        What `compare.shares` returns.
+    """
     ax.plot([0, 100], [0, 100], color="grey", lw=0.8)
     ax.fill_between([0, 100], [-POINTS, 100 - POINTS], [POINTS, 100 + POINTS], color="0.93")
     for (law,), part in sorted(table.group_by("law")):
         x, y = part["kernel"].to_numpy(), part["narrows"].to_numpy()
         across = np.abs([x - part["kernel_min"].to_numpy(), part["kernel_max"].to_numpy() - x])
         along = np.abs([y - part["narrows_min"].to_numpy(), part["narrows_max"].to_numpy() - y])
-        style = {"fmt": "o", "ms": 3, "lw": 0.6, "alpha": 0.7}
-        ax.errorbar(x, y, xerr=across, yerr=along, label=str(law), **style)
+        points = ax.errorbar(x, y, along, across, "o", ms=3, lw=0.6, alpha=0.7)
+        points.set_label(str(law))
     ax.set(xlabel="share in the testbed (% of the link)", ylabel="share in narrows (%)")
     ax.set(xlim=(-2, 102), ylim=(-2, 102))
-    legend(ax)
-    return figure
 
 
 def legend(ax: Axes) -> None:

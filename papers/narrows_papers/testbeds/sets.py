@@ -13,9 +13,17 @@ from narrows.plot import panels
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, stated
 from narrows_papers.registry import Finding, experiment
+from narrows_papers.testbeds import equilibria
 from narrows_papers.testbeds.cell import Cell
 from narrows_papers.testbeds.compare import LOSS, Runs, run, shares, worst
-from narrows_papers.testbeds.judge import biases, legend, scatter, within, within_each
+from narrows_papers.testbeds.judge import (
+    biases,
+    draw_shares,
+    legend,
+    scatter,
+    within,
+    within_each,
+)
 from narrows_papers.testbeds.setup import why_not
 from narrows_papers.testbeds.shared import cells_of, shared_set
 
@@ -56,6 +64,23 @@ def many(bench: Bench) -> Finding:
     """Predict cells of Parasrampuria and others (after Philip and others, IMC 2021)."""
     both = cells_of("nyu-many-cloudlab") + cells_of("nyu-many-fabric")
     return _numbers(bench, both, seeds=1)
+
+
+@experiment(
+    "testbeds/dominance", "50 flows of BBRv1 and CUBIC, 0.5 to 50 BDP, 120 s from the start"
+)
+def dominance(bench: Bench) -> Finding:
+    """Predict cells of Srivastava, Fund and Panwar (CNERT 2023, after Mishra and others 2022)."""
+    finding = _shared(bench, "dominance")
+    table = equilibria.equilibria(shared_set("dominance")[0], finding.data["shares"])
+    finding.claims.append(equilibria.alike(table))
+    for column, who in (("kernel", "testbed"), ("narrows", "narrows")):
+        finding.claims.append(equilibria.is_mixed(table, column, who))
+    finding.data["equilibria"] = table
+    finding.figure, axes = panels(1, 2)
+    draw_shares(axes[0][0], finding.data["shares"])
+    equilibria.draw(axes[0][1], table)
+    return finding
 
 
 @experiment("testbeds/l4s", "Prague beside CUBIC and BBR, 100 Mbps, 10 ms, in nine queues")

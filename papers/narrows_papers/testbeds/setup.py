@@ -88,6 +88,9 @@ WHOLE = "not turned off"
 # difference has a deviation of 0.21 s, as that of two uniform draws from 0.52 s has. Flows of one
 # session, which iperf3 begins together, have the usual 0.1 s.
 SESSIONS, APART_S = "nyu-l4s", 0.52
+# One iperf3 -P n a group, which opens its n streams one after the other, a round trip each, before
+# any of them sends (esnet/iperf 3.7, iperf_create_streams): the larger group begins later.
+ONE_BY_ONE = ("nyu-ware", "nyu-l4s", "nyu-dominance")
 # Runs of three hours are shortened. Of these the first tenth is not measured: a start would weigh
 # nine times as much as it does there.
 LONGEST_S, START = 1200.0, 0.1
@@ -142,14 +145,44 @@ def scenario(bench: Bench, cell: Cell, part: float = 0.5) -> Scenario:
         f"{cell.rate_mbps * FRAME:.6g}Mbps",
         _rtt(cell, cell.rtt_ms, part),
         _buffer(cell),
-        flows=[_flow(cell, group, part) for group in cell.groups],
+        flows=[
+            _flow(cell, group, part) | _times(bench, cell, group, opened)
+            for group, opened in zip(cell.groups, opened_s(cell), strict=True)
+        ],
         queue=_queue(cell),
-        duration=bench.seconds(length),
+        duration=bench.seconds(length + max(opened_s(cell))),
         warmup=bench.seconds(warmup),
         sample="0s",
         tcp=_habits(cell),
         **whole,
     )
+
+
+def opened_s(cell: Cell) -> list[float]:
+    """Return how many seconds after the first group each begins, as its streams are opened.
+
+    What is told over a whole test is told of each group over its own. What waits in the buffer when
+    a group ends is counted here and was not there.
+
+    Parameters
+    ----------
+    cell
+        A cell.
+
+    Returns
+    -------
+    list[float]
+        Of its groups.
+
+    Examples
+    --------
+    >>> from narrows_papers.testbeds.cell import cells
+    >>> opened_s(cells("nyu-ware")["nyu-ware/figure2a/4xbbr1+1xcubic/10mbps/40ms/1bdp"])
+    [0.12, 0.0]
+    """
+    least = min(group.count for group in cell.groups)
+    apart = cell.rtt_ms / 1e3 if cell.lab in ONE_BY_ONE else 0.0
+    return [(group.count - least) * apart for group in cell.groups]
 
 
 def _habits(cell: Cell) -> Literal["linux5", "l4steam"]:
@@ -228,11 +261,18 @@ def _flow(cell: Cell, group: Group, part: float) -> dict[str, Any]:
         flow["rtt"] = _rtt(cell, group.rtt_ms, part)
     if group.rtt_spread_ms and group.count > 1:
         flow["rtt_spread"] = f"{group.rtt_spread_ms:g}ms"
-    if group.start_s:
-        flow["start"] = f"{group.start_s:g}s"
-    elif cell.lab == SESSIONS and group.count == 1:
-        flow["start_spread"] = f"{APART_S:g}s"
     return flow
+
+
+def _times(bench: Bench, cell: Cell, group: Group, opened: float) -> dict[str, str]:
+    if group.start_s:
+        return {"start": f"{group.start_s:g}s"}
+    times = {"start": bench.seconds(opened)} if opened else {}
+    if not cell.warmup_s and max(opened_s(cell)) > 0:
+        times["stop"] = bench.seconds(opened + cell.duration_s)
+    if cell.lab == SESSIONS and group.count == 1:
+        times["start_spread"] = f"{APART_S:g}s"
+    return times
 
 
 def _echo(cell: Cell) -> str:

@@ -30,6 +30,7 @@ SHARED = {
     "ware-bbr1": ("nyu-ware", "bbr1", 2),
     "ware-bbr2": ("nyu-ware", "bbr2", 2),
     "ware-bbr3": ("nyu-ware", "bbr3", 2),
+    "dominance": ("nyu-dominance", "", 1),
     "l4s": ("nyu-l4s", "", 3),
     "heist": ("heist", "", 3),
     "l4steam": ("l4steam", "", 3),
