@@ -1,0 +1,227 @@
+"""What models say of the same cells: Ware's of BBRv1 beside others, Mathis' constant at scale."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from narrows.plot import panels
+from narrows.scenario import Scenario
+from narrows.theory.mixtures import of_bbr
+from narrows_papers.bench import Bench
+from narrows_papers.claims import Claim, measured, stated
+from narrows_papers.registry import Finding, experiment
+from narrows_papers.testbeds.cell import Cell, Group, cells
+from narrows_papers.testbeds.compare import run, shares
+from narrows_papers.testbeds.judge import legend
+from narrows_papers.testbeds.setup import scenario
+from narrows_papers.testbeds.shared import cells_of, shared_set
+
+# "The robust model can predict BBR's throughput when competing against Cubic flows with a median
+# error of 5% and 8% for Reno" (R. Ware: Modeling BBRv1's interactions with loss-based congestion
+# control, 2024, quangvdao/csd-blog ad449291), of the link.
+WARE_ERROR = {"cubic": 5.0, "reno": 8.0}
+# One flow of BBRv1 beside so many of CUBIC, in the cell of a buffer of 32 BDP; and by how many
+# points its share may change for it "not to depend" on their number.
+LOSERS, SAME = [1, 2, 4, 8, 16], 5.0
+DEEP = "nyu-ware/figure2a/1xbbr1+1xcubic/10mbps/40ms/32bdp"
+# Mathis' constant of Reno over CloudLab, 20 ms, by the rate of halvings and of the router's drops,
+# and drops a halving (vinitaparasrampuria/IMC-Revisiting-TCP dfc64e34, C_CloudLab.csv).
+CONSTANTS = {
+    10: (1.2875, 1.9516, 2.29),
+    30: (1.2592, 1.7761, 1.98),
+    50: (1.2372, 1.7024, 1.89),
+    100: (1.2820, 2.1181, 2.73),
+    300: (1.2550, 1.9587, 2.43),
+    500: (1.2335, 1.9131, 2.40),
+    1000: (1.3285, 2.7398, 4.24),
+    3000: (1.2866, 2.2652, 3.10),
+    5000: (1.2686, 2.0254, 2.56),
+}
+# 100 Mbps, 1 and 10 Gbps.
+EDGE, CORE = (10, 30, 50), (1000, 3000, 5000)
+RATES_MBPS = {10: 100, 100: 1000, 1000: 10_000}
+BUFFERS = {100: 3_000_000, 1000: 25_000_000, 10_000: 375_000_000}
+# 10 Gbps for 200 s are 160 million packets. With 1000 flows a window halves each 40 s.
+CORE_S, CORE_WARMUP_S = 200.0, 60.0
+# Constants are the same within a tenth.
+CONSISTENT = 1.1
+
+
+@experiment("testbeds/ware-model", "Ware's model of BBRv1 beside the kernel and narrows")
+def ware_model(bench: Bench) -> Finding:
+    """Judge Ware and others (IMC 2019) by the cells that Sarpkaya and others measured after it."""
+    chosen, seeds = shared_set("ware-bbr1")
+    table = shares(chosen, run(bench, chosen, seeds)).filter(pl.col("group") == 0)
+    rows = [(*_of(cell), *kernel_and_narrows(table, cell)) for cell in chosen]
+    names = ["beside", "flows", "bdp", "model", "kernel", "narrows"]
+    data = pl.DataFrame(rows, schema=names, orient="row")
+    claims = [_median(data, law) for law in WARE_ERROR]
+    claims.append(_of_losers(bench))
+    figure, axes = panels(1, 2)
+    for ax, law in zip(axes[0], WARE_ERROR, strict=True):
+        part = data.filter(pl.col("beside") == law)
+        ax.plot([0, 100], [0, 100], color="grey", lw=0.8)
+        for who in ("model", "narrows"):
+            ax.plot(part["kernel"], part[who], "o", ms=3, alpha=0.7, label=f"{who}, {law}")
+        ax.set(xlabel="BBRv1's share in the testbed (%)", ylabel="predicted (%)")
+        legend(ax)
+    return Finding(claims, {"shares": data}, figure, "The buffer is the authors', in bytes.")
+
+
+def kernel_and_narrows(table: pl.DataFrame, cell: Cell) -> tuple[float, float]:
+    """Return the first group's share of the link, measured and predicted, in hundredths.
+
+    Parameters
+    ----------
+    table
+        What `compare.shares` returns, of first groups.
+    cell
+        The cell.
+
+    Returns
+    -------
+    tuple[float, float]
+        As the model has it, which knows no headers.
+    """
+    row = table.row(by_predicate=pl.col("cell") == cell.id, named=True)
+    # What goes by is 1448 bytes of payload in 1514.
+    whole = 1448 / 1514
+    return row["kernel"] / whole, row["narrows"] / whole
+
+
+def _of(cell: Cell) -> tuple[str, int, float, float]:
+    bdp = cell.rate_mbps * cell.rtt_ms * 125 / 1500
+    buffer = max(cell.queue["buffer_bytes"] / 1500, bdp)
+    first, second = cell.groups
+    seconds = cell.duration_s - cell.warmup_s
+    model = 100 * of_bbr(buffer, bdp, first.count, cell.rtt_ms / 1e3, seconds)
+    return second.law, first.count, round(buffer / bdp, 1), model
+
+
+def _median(data: pl.DataFrame, law: str) -> Claim:
+    part = data.filter(pl.col("beside") == law)
+    off = {
+        who: float(np.median(np.abs((part[who] - part["kernel"]).to_numpy())))
+        for who in ("model", "narrows")
+    }
+    found = f"{off['model']:.1f} points, {part.height} cells; narrows: {off['narrows']:.1f}"
+    bound = WARE_ERROR[law]
+    text = f"Ware's model is off by {bound:.0f} points of the link beside {law}, in the median"
+    return stated(text, f"{bound:.0f} % (R. Ware, 2024)", found, off["model"] <= bound + 0.5)
+
+
+def _of_losers(bench: Bench) -> Claim:
+    """Return whether BBRv1's share depends on how many flows of CUBIC are beside it."""
+    cell = cells("nyu-ware")[DEEP]
+
+    def at(number: int) -> Scenario:
+        return scenario(bench, replace(cell, groups=(cell.groups[0], _many(cell, number))))
+
+    found = bench.sweep(at, number=LOSERS, seeds=bench.seeds(2)).groups
+    means = found.filter(pl.col("group") == 0).group_by("number").agg(pl.col("share").mean())
+    had = [100 * share for share in means.sort("number")["share"]]
+    told = ", ".join(f"{share:.0f}" for share in had)
+    numbers = ", ".join(map(str, LOSERS))
+    return stated(
+        f"BBRv1's share does not depend on how many flows are beside it: {numbers} of CUBIC",
+        "the same",
+        f"{told} hundredths",
+        max(had) - min(had) <= SAME,
+    )
+
+
+def _many(cell: Cell, number: int) -> Group:
+    return replace(cell.groups[1], count=number)
+
+
+@experiment("testbeds/mathis", "Mathis' constant of 10 to 5000 flows of Reno, 100 Mbps to 10 Gbps")
+def mathis(bench: Bench) -> Finding:
+    """Find Mathis' constant by drops and by halvings (Philip and others, IMC 2021)."""
+    result = run(bench, [_reno(flows) for flows in CONSTANTS], 1)
+    drops = result.links.filter(pl.col("link") == 0)
+    rows = []
+    for flows, (by_halvings, by_drops, ratio) in CONSTANTS.items():
+        key = _reno(flows).id
+        of_key = result.flows.filter(pl.col("cell") == key)
+        link = drops.row(by_predicate=pl.col("cell") == key, named=True)
+        lost = link["drops"] / link["arrivals"]
+        halved = of_key["epochs"].to_numpy() / of_key["sent"].to_numpy()
+        here = (
+            _constant(of_key, halved),
+            _constant(of_key, np.full(of_key.height, lost)),
+            link["drops"] / of_key["epochs"].sum(),
+        )
+        rows.append((flows, by_halvings, by_drops, ratio, *here))
+    names = [
+        f"{who}_{what}" for who in ("kernel", "narrows") for what in ("halvings", "drops", "ratio")
+    ]
+    table = pl.DataFrame(rows, schema=["flows", *names], orient="row")
+    figure, axes = panels(1, 2)
+    for ax, what in zip(axes[0], ("halvings", "drops"), strict=True):
+        for who, style in (("kernel", "o--"), ("narrows", "s-")):
+            ax.plot(table["flows"], table[f"{who}_{what}"], style, ms=3, label=who)
+        ax.set(xscale="log", xlabel="flows", ylabel=f"Mathis' constant by {what}", ylim=(0, 3))
+        ax.legend(fontsize="x-small")
+    note = "10 Gbps: 200 s, of which 60 are not measured, of three hours there."
+    return Finding(_constants(table), {"constants": table}, figure, note)
+
+
+def _reno(flows: int) -> Cell:
+    """Return CloudLab's cell of so many flows of Reno over 20 ms; those it lacks, as their like."""
+    rate = next(RATES_MBPS[least] for least in sorted(RATES_MBPS, reverse=True) if flows >= least)
+    like = cells_of("nyu-many-cloudlab", lambda it: "mathis/" in it.id and it.rate_mbps == rate)[0]
+    [group] = like.groups
+    name = f"nyu-many-cloudlab/mathis/{flows}xreno/{rate}mbps/20ms"
+    cell = replace(like, id=name, rtt_ms=20.0, groups=(replace(group, count=flows, rtt_ms=None),))
+    cell = replace(cell, queue={**like.queue, "buffer_bytes": BUFFERS[rate]})
+    if flows in CORE:
+        return replace(cell, duration_s=CORE_S, warmup_s=CORE_WARMUP_S)
+    return cell
+
+
+def _constant(flows: pl.DataFrame, rates: np.ndarray) -> float:
+    """Return C of goodput = C·MSS/(RTT·√p), by a line through the origin, as Philip's repeaters."""
+    heard = rates > 0
+    rtt = flows["mean_rtt"].to_numpy()[heard]
+    goodput = flows["goodput"].to_numpy()[heard]
+    x = 1448 * 8 / (rtt * np.sqrt(rates[heard]))
+    return float((x * goodput).sum() / (x * x).sum())
+
+
+def _constants(table: pl.DataFrame) -> list[Claim]:
+    """Return what Philip and others say, as their repeaters quote them, and the testbed's."""
+    claims = []
+    for who in ("kernel", "narrows"):
+        values = table[f"{who}_halvings"].to_list()
+        found = f"{min(values):.2f} to {max(values):.2f}"
+        text = f"{who}: by halvings Mathis' constant is the same for all numbers of flows"
+        claims.append(stated(text, "consistent", found, max(values) <= CONSISTENT * min(values)))
+    for who in ("kernel", "narrows"):
+        of = partial(_mean, table, f"{who}_drops")
+        found = f"{of(EDGE):.2f} at 100 Mbps, {of(CORE):.2f} at 10 Gbps"
+        text = f"{who}: by drops it is another at 10 Gbps than at 100 Mbps"
+        claims.append(stated(text, "differs", found, of(CORE) > CONSISTENT * of(EDGE)))
+    off = (table["narrows_halvings"] / table["kernel_halvings"]).to_numpy()
+    held = int(((off <= CONSISTENT) & (off >= 1 / CONSISTENT)).sum())
+    text = "the constant by halvings is within a tenth of the testbed's"
+    claims.append(stated(text, "80 % (ours)", f"{held} of {len(off)}", held >= 0.8 * len(off)))
+    for flows, paper in ((EDGE, "1.7"), (CORE, "6 to 9")):
+        ratios = {
+            who: table.filter(pl.col("flows").is_in(flows))[f"{who}_ratio"].to_list()
+            for who in ("kernel", "narrows")
+        }
+        here, there = (
+            ", ".join(f"{ratio:.1f}" for ratio in ratios[who]) for who in ("narrows", "kernel")
+        )
+        numbers = ", ".join(map(str, flows))
+        text = f"drops a halving, {numbers} flows (on CloudLab: {there})"
+        claims.append(measured(text, paper, here))
+    return claims
+
+
+def _mean(table: pl.DataFrame, column: str, flows: tuple[int, ...]) -> float:
+    return float(table.filter(pl.col("flows").is_in(flows))[column].to_numpy().mean())
