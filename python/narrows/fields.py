@@ -712,7 +712,8 @@ class FlowOptions(TypedDict, total=False):
     """The receiver spaces acknowledgements: those of a round trip evenly over the next."""
     slow_start: Literal["standard", "limited", "hystart", "hystart++"]
     """ "standard", "limited", "hystart" (Linux's, by trains of acknowledgements and delay) or
-    "hystart++" (RFC 9406); unless given, hystart for cubic with linux habits, else standard.
+    "hystart++" (RFC 9406); unless given, hystart for cubic with Linux's habits (but not linux24's),
+    else standard.
     """
     max_ssthresh: float
     """RFC 3742's max_ssthresh in packets, with limited slow start; 100 unless given. Given alone,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -14,6 +15,7 @@ from narrows_papers.bench import Bench
 from narrows_papers.testbeds.cell import Cell, cells
 from narrows_papers.testbeds.compare import run, shares, worst
 from narrows_papers.testbeds.equilibria import equilibrium
+from narrows_papers.testbeds.models import constant, reno
 from narrows_papers.testbeds.setup import QUEUES, scenario, why_not
 
 LABS = ["nyu-ware", "nyu-scherrer", "nyu-l4s", "heist", "l4steam", "nyu-many-cloudlab"]
@@ -91,6 +93,16 @@ def test_an_equilibrium_is_where_flows_of_both_laws_have_as_much() -> None:
     assert equilibrium({10: (0.1, 0.9), 40: (0.9, 0.1)}, 50) == 0, "one alone has less"
     # What neither has counts for neither.
     assert equilibrium({10: (0.3, 0.2), 40: (0.3, 0.2)}, 50) == pytest.approx(30)
+
+
+def test_mathis_constant_is_that_of_a_line_through_the_origin() -> None:
+    # 1.3·1448·8/(0.1 s·√0.0004) is 7.5296 Mbps; a flow without a halving says nothing.
+    table = pl.DataFrame({"mean_rtt": [0.1, 0.2, 0.1], "goodput": [7.5296e6, 1.8824e6, 1e9]})
+    rates = np.array([0.0004, 0.0016, 0.0])
+    assert constant(table, rates) == pytest.approx(1.3)
+    largest = reno(5000)
+    assert largest.rate_mbps == 10_000 and largest.queue["buffer_bytes"] == 375_000_000
+    assert (largest.rtt_ms, largest.groups[0].count, largest.duration_s) == (20, 5000, 200)
 
 
 def test_hosts_take_the_time_that_pings_of_their_kind_did() -> None:

@@ -25,19 +25,22 @@ Shares = Mapping[int, tuple[float, float]]
 def equilibrium(shares: Shares, flows: int) -> float:
     """Return of how many flows of the first law none gains by changing its law.
 
-    That is where a flow of either law has as much, on straight lines between the mixtures.
+    That is where a flow of either law has as much, on straight lines between the mixtures: the
+    first such place, should there be several.
 
     Parameters
     ----------
     shares
-        What each law has, all its flows together, by the number of flows of the first.
+        What each law has, all its flows together, by the number of flows of the first; at least
+        one mixture, and something in each.
     flows
         How many there are of both laws.
 
     Returns
     -------
     float
-        All, if a flow of the first law always has more; none, if it always has less.
+        All, if a flow of the first law has more in each mixture; none, if it has less where the
+        first has the fewest flows.
 
     Examples
     --------
@@ -117,27 +120,26 @@ def alike(table: pl.DataFrame) -> Claim:
     return stated(text, "80 % (ours)", found, held >= 0.8 * len(off))
 
 
-def is_mixed(table: pl.DataFrame, column: str, who: str) -> Claim:
+def is_mixed(table: pl.DataFrame) -> Claim:
     """Return whether equilibria have flows of both laws, as Mishra and others say.
 
     Parameters
     ----------
     table
         What `equilibria` returns.
-    column
-        ``kernel`` or ``narrows``.
-    who
-        Whose they are, in words.
 
     Returns
     -------
     Claim
-        With how many have.
+        With how many have, here and there.
     """
-    mixed = int(((table[column] > 0) & (table[column] < table["flows"])).sum())
-    text = f"{who}: a Nash equilibrium has flows of both laws (Mishra and others)"
-    found = f"in {mixed} of {table.height} networks"
-    return stated(text, "a stable mixed distribution", found, mixed > table.height / 2)
+    here, there = (
+        int(((table[who] > 0) & (table[who] < table["flows"])).sum())
+        for who in ("narrows", "kernel")
+    )
+    number = table.height
+    text = f"a Nash equilibrium has flows of both laws (in the testbed in {there} of {number})"
+    return stated(text, "a stable mixture", f"in {here} of {number} networks", here > number / 2)
 
 
 def draw(ax: Axes, table: pl.DataFrame) -> None:

@@ -81,15 +81,17 @@ BUFFERS = {"4096 1000000 200000000": 200_000_000, "64 MB": 67_108_864, "default"
 # tbf_enqueue), for the device it passes by (veth), and for the receiver, which acknowledges it as
 # one.
 WHOLE = "not turned off"
-# Senders of the L4S set are begun by two remote sessions, one after the other, "sleep 1; iperf3"
+# Senders of these sets are begun by two remote sessions, one after the other, "sleep 1; iperf3"
 # each (fatihsarpkaya/L4S-PAM2025, single_flow_experiments.ipynb). How far apart such sessions begin
 # is seen in fatihsarpkaya/bottleneck-prediction of the same group, begun in the same way, whose
 # files have stamps of two (data/time_main.csv, latest_topology_time_main.csv, 1554 runs): their
 # difference has a deviation of 0.21 s, as that of two uniform draws from 0.52 s has. Flows of one
 # session, which iperf3 begins together, have the usual 0.1 s.
-SESSIONS, APART_S = "nyu-l4s", 0.52
+SESSIONS, APART_S = ("nyu-l4s", "nyu-dominance"), 0.52
 # One iperf3 -P n a group, which opens its n streams one after the other, a round trip each, before
-# any of them sends (esnet/iperf 3.7, iperf_create_streams): the larger group begins later.
+# any of them sends (esnet/iperf 3.7 and 3.9, iperf_create_streams). So the larger group begins
+# later, though cells say "together", as the tests do, and the later the longer the queue is that it
+# opens through, which is not here.
 ONE_BY_ONE = ("nyu-ware", "nyu-l4s", "nyu-dominance")
 # Runs of three hours are shortened. Of these the first tenth is not measured: a start would weigh
 # nine times as much as it does there.
@@ -162,7 +164,7 @@ def opened_s(cell: Cell) -> list[float]:
     """Return how many seconds after the first group each begins, as its streams are opened.
 
     What is told over a whole test is told of each group over its own. What waits in the buffer when
-    a group ends is counted here and was not there.
+    a group ends is counted, as there; the time that it takes, up to 4 s, is counted only there.
 
     Parameters
     ----------
@@ -270,7 +272,7 @@ def _times(bench: Bench, cell: Cell, group: Group, opened: float) -> dict[str, s
     times = {"start": bench.seconds(opened)} if opened else {}
     if not cell.warmup_s and max(opened_s(cell)) > 0:
         times["stop"] = bench.seconds(opened + cell.duration_s)
-    if cell.lab == SESSIONS and group.count == 1:
+    if cell.lab in SESSIONS and group.count == 1:
         times["start_spread"] = f"{APART_S:g}s"
     return times
 

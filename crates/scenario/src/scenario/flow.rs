@@ -122,8 +122,8 @@ fields! {
         /// The receiver spaces acknowledgements: those of a round trip evenly over the next.
         ack_pacing: bool => Tcp,
         /// "standard", "limited", "hystart" (Linux's, by trains of acknowledgements and delay)
-        /// or "hystart++" (RFC 9406); unless given, hystart for cubic with linux habits, else
-        /// standard.
+        /// or "hystart++" (RFC 9406); unless given, hystart for cubic with Linux's habits (but not
+        /// linux24's), else standard.
         slow_start: SlowStartName => Tcp Quic Etcp,
         /// RFC 3742's max_ssthresh in packets, with limited slow start; 100 unless given. Given
         /// alone, it also chooses limited slow start; 0 alone is as if not given.
