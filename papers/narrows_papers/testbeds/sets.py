@@ -83,6 +83,7 @@ def dominance(bench: Bench) -> Finding:
     finding.data["equilibria"] = table
     finding.figure, axes = panels(1, 2)
     draw_shares(axes[0][0], finding.data["shares"])
+    axes[0][0].legend(fontsize="x-small", loc="upper left")
     equilibria.draw(axes[0][1], table)
     return finding
 
