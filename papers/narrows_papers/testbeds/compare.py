@@ -9,7 +9,7 @@ import polars as pl
 
 from narrows_papers.bench import Bench
 from narrows_papers.testbeds.cell import Cell
-from narrows_papers.testbeds.setup import opened_s, scenario
+from narrows_papers.testbeds.setup import longer, scenario
 
 # A cell is predicted if each group is within so many hundredths of the link of its mean or, if the
 # kernel's own trials are further apart than that, among them; a loss if it is within this factor.
@@ -83,9 +83,8 @@ def shares(chosen: Sequence[Cell], result: Runs) -> pl.DataFrame:
     for cell in chosen:
         for number, (group, kernel) in enumerate(zip(cell.groups, cell.goodput, strict=True)):
             scale = 100 / cell.rate_mbps
-            longer = 1.0 if cell.warmup_s else 1 + max(opened_s(cell)) / cell.duration_s
-            found_here = numbers[cell.id, number]
-            mean, least, most = (value * scale * longer / 1e6 for value in found_here)
+            of_own = scale * longer(cell) / 1e6
+            mean, least, most = (value * of_own for value in numbers[cell.id, number])
             low, high = kernel.min * scale, kernel.max * scale
             error = mean - kernel.mean * scale
             within = abs(error) <= POINTS or (high - low > POINTS and low <= mean <= high)

@@ -97,8 +97,8 @@ def _by_network(
     return found
 
 
-def alike(table: pl.DataFrame) -> Claim:
-    """Return whether equilibria are where they were measured.
+def judged(table: pl.DataFrame) -> list[Claim]:
+    """Return whether equilibria are where they were measured, and have flows of both laws.
 
     Parameters
     ----------
@@ -107,39 +107,31 @@ def alike(table: pl.DataFrame) -> Claim:
 
     Returns
     -------
-    Claim
-        With how many are, and the median distance.
+    list[Claim]
+        The first is ours, the second what Mishra and others say.
     """
+    number, flows = table.height, table["flows"][0]
     off = np.abs((table["narrows"] - table["kernel"]).to_numpy())
-    most = ALIKE * table["flows"][0]
+    most = ALIKE * flows
     held = int((off <= most).sum())
-    found = f"{held} of {len(off)}, median {float(np.median(off)):.1f} flows"
-    text = (
-        f"the Nash equilibrium is within {most:.0f} flows of the kernel's, of {len(off)} networks"
-    )
-    return stated(text, "80 % (ours)", found, held >= 0.8 * len(off))
-
-
-def is_mixed(table: pl.DataFrame) -> Claim:
-    """Return whether equilibria have flows of both laws, as Mishra and others say.
-
-    Parameters
-    ----------
-    table
-        What `equilibria` returns.
-
-    Returns
-    -------
-    Claim
-        With how many have, here and there.
-    """
     here, there = (
-        int(((table[who] > 0) & (table[who] < table["flows"])).sum())
-        for who in ("narrows", "kernel")
+        int(((table[who] > 0) & (table[who] < flows)).sum()) for who in ("narrows", "kernel")
     )
-    number = table.height
-    text = f"a Nash equilibrium has flows of both laws (in the testbed in {there} of {number})"
-    return stated(text, "a stable mixture", f"in {here} of {number} networks", here > number / 2)
+    near = f"within {most:.0f} flows of the kernel's"
+    return [
+        stated(
+            f"the Nash equilibrium is {near}, of {number} networks",
+            "80 % (ours)",
+            f"{held} of {number}, median {float(np.median(off)):.1f} flows",
+            held >= 0.8 * number,
+        ),
+        stated(
+            f"a Nash equilibrium has flows of both laws (in the testbed in {there} of {number})",
+            "a stable mixture",
+            f"in {here} of {number} networks",
+            here > number / 2,
+        ),
+    ]
 
 
 def draw(ax: Axes, table: pl.DataFrame) -> None:

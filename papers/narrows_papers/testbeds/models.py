@@ -13,7 +13,7 @@ from narrows.theory.mixtures import of_bbr
 from narrows_papers.bench import Bench
 from narrows_papers.claims import Claim, measured, stated
 from narrows_papers.registry import Finding, experiment
-from narrows_papers.testbeds.cell import Cell, Group, cells
+from narrows_papers.testbeds.cell import Cell, cells
 from narrows_papers.testbeds.compare import run, shares
 from narrows_papers.testbeds.judge import legend
 from narrows_papers.testbeds.setup import scenario
@@ -26,6 +26,10 @@ WARE_ERROR = {"cubic": "5 %", "reno": "8 %"}
 # One flow of BBRv1 beside so many of CUBIC, in the cell of a buffer of 32 BDP; and by how many
 # points its share may change for it "not to depend" on their number.
 LOSERS, SAME = [1, 2, 4, 8, 16], 5.0
+OF_MODEL = (
+    "The model is told the buffer in packets of 1500 bytes. Shares are of the payload that the "
+    "link carries."
+)
 DEEP = "nyu-ware/figure2a/1xbbr1+1xcubic/10mbps/40ms/32bdp"
 # Mathis' constant of Reno over CloudLab, 20 ms, by the rate of halvings and of the router's drops,
 # and drops a halving (vinitaparasrampuria/IMC-Revisiting-TCP dfc64e34, C_CloudLab.csv).
@@ -42,7 +46,6 @@ CONSTANTS = {
 }
 # 100 Mbps, 1 and 10 Gbps.
 EDGE, CORE = (10, 30, 50), (1000, 3000, 5000)
-RATES_MBPS = {10: 100, 100: 1000, 1000: 10_000}
 # 10 Gbps for 200 s are 160 million packets. With 1000 flows a window halves each 47 s.
 CORE_S, CORE_WARMUP_S = 200.0, 60.0
 # Constants are the same within a tenth.
@@ -67,7 +70,7 @@ def ware_model(bench: Bench) -> Finding:
             ax.plot(part["kernel"], part[who], "o", ms=3, alpha=0.7, label=f"{who}, {law}")
         ax.set(xlabel="BBRv1's share in the testbed (%)", ylabel="predicted (%)")
         legend(ax)
-    return Finding(claims, {"shares": data}, figure, "The buffer is the authors', in bytes.")
+    return Finding(claims, {"shares": data}, figure, OF_MODEL)
 
 
 def _kernel_and_narrows(table: pl.DataFrame, cell: Cell) -> tuple[float, float]:
@@ -110,7 +113,8 @@ def _of_losers(bench: Bench) -> Claim:
     cell = cells("nyu-ware")[DEEP]
 
     def at(number: int) -> Scenario:
-        return scenario(bench, replace(cell, groups=(cell.groups[0], _many(cell, number))))
+        one, others = cell.groups
+        return scenario(bench, replace(cell, groups=(one, replace(others, count=number))))
 
     found = bench.sweep(at, number=LOSERS, seeds=bench.seeds(2)).groups
     means = found.filter(pl.col("group") == 0).group_by("number").agg(pl.col("share").mean())
@@ -123,10 +127,6 @@ def _of_losers(bench: Bench) -> Claim:
         f"{told} hundredths",
         max(had) - min(had) <= SAME,
     )
-
-
-def _many(cell: Cell, number: int) -> Group:
-    return replace(cell.groups[1], count=number)
 
 
 @experiment("testbeds/mathis", "Mathis' constant of 10 to 5000 flows of Reno, 100 Mbps to 10 Gbps")
@@ -177,7 +177,7 @@ def reno(flows: int) -> Cell:
     Cell
         Those of 10 Gbps last for 200 s.
     """
-    rate = next(RATES_MBPS[least] for least in sorted(RATES_MBPS, reverse=True) if flows >= least)
+    rate = 100 if flows in EDGE else 10_000 if flows in CORE else 1000
     like = cells_of("nyu-many-cloudlab", lambda it: "mathis/" in it.id and it.rate_mbps == rate)[0]
     groups = (replace(like.groups[0], count=flows),)
     name = f"nyu-many-cloudlab/mathis/{flows}xreno/{rate}mbps/20ms"

@@ -75,17 +75,14 @@ def many(bench: Bench) -> Finding:
 )
 def dominance(bench: Bench) -> Finding:
     """Predict cells of Srivastava, Fund and Panwar (CNERT 2023, after Mishra and others 2022)."""
-    finding = _shared(bench, "dominance")
-    table = equilibria.equilibria(shared_set("dominance")[0], finding.data["shares"])
-    finding.claims.append(equilibria.alike(table))
-    finding.claims.append(equilibria.is_mixed(table))
-    finding.note += f" {MIXTURES}"
-    finding.data["equilibria"] = table
-    finding.figure, axes = panels(1, 2)
-    draw_shares(axes[0][0], finding.data["shares"])
+    claims, table, note = _judged(bench, "dominance")
+    balanced = equilibria.equilibria(shared_set("dominance")[0], table)
+    figure, axes = panels(1, 2)
+    draw_shares(axes[0][0], table)
     axes[0][0].legend(fontsize="x-small", loc="upper left")
-    equilibria.draw(axes[0][1], table)
-    return finding
+    equilibria.draw(axes[0][1], balanced)
+    data = {"shares": table, "equilibria": balanced}
+    return Finding(claims + equilibria.judged(balanced), data, figure, f"{note} {MIXTURES}")
 
 
 @experiment("testbeds/l4s", "Prague beside CUBIC and BBR, 100 Mbps, 10 ms, in nine queues")
@@ -129,7 +126,13 @@ def _left_out(all_cells: Sequence[Cell]) -> tuple[list[Cell], str]:
 
 
 def _shared(bench: Bench, name: str) -> Finding:
-    """Judge the shares of groups that share a link."""
+    """Judge and draw the shares of groups that share a link."""
+    claims, table, note = _judged(bench, name)
+    return Finding(claims, {"shares": table}, scatter(table), note)
+
+
+def _judged(bench: Bench, name: str) -> tuple[list[Claim], pl.DataFrame, str]:
+    """Return claims, shares and a note of the groups that share a link."""
     all_cells, seeds = shared_set(name)
     chosen, note = _left_out(all_cells)
     table = shares(chosen, run(bench, chosen, seeds))
@@ -137,8 +140,7 @@ def _shared(bench: Bench, name: str) -> Finding:
     claims = [within("all cells", whole), *within_each(whole, "laws")]
     if whole["queue"].n_unique() > 1:
         claims += within_each(whole, "queue", "queue")
-    claims += biases(table)
-    return Finding(claims, {"shares": table}, scatter(table), note + _furthest(whole))
+    return claims + biases(table), table, note + _furthest(whole)
 
 
 def _furthest(cells_of: pl.DataFrame) -> str:

@@ -142,17 +142,18 @@ def scenario(bench: Bench, cell: Cell, part: float = 0.5) -> Scenario:
     warmup = cell.warmup_s * length / cell.duration_s
     if length < cell.duration_s:
         warmup = max(warmup, START * length)
+    opened = opened_s(cell)
     whole: dict[str, Any] = {"super_packets": True} if WHOLE in cell.offloads else {}
     return dumbbell(
         f"{cell.rate_mbps * FRAME:.6g}Mbps",
         _rtt(cell, cell.rtt_ms, part),
         _buffer(cell),
         flows=[
-            _flow(cell, group, part) | _times(bench, cell, group, opened)
-            for group, opened in zip(cell.groups, opened_s(cell), strict=True)
+            _flow(cell, group, part) | _times(bench, cell, group, begins)
+            for group, begins in zip(cell.groups, opened, strict=True)
         ],
         queue=_queue(cell),
-        duration=bench.seconds(length + max(opened_s(cell))),
+        duration=bench.seconds(length + max(opened)),
         warmup=bench.seconds(warmup),
         sample="0s",
         tcp=_habits(cell),
@@ -162,9 +163,6 @@ def scenario(bench: Bench, cell: Cell, part: float = 0.5) -> Scenario:
 
 def opened_s(cell: Cell) -> list[float]:
     """Return how many seconds after the first group each begins, as its streams are opened.
-
-    What is told over a whole test is told of each group over its own. What waits in the buffer when
-    a group ends is counted, as there; the time that it takes, up to 4 s, is counted only there.
 
     Parameters
     ----------
@@ -185,6 +183,25 @@ def opened_s(cell: Cell) -> list[float]:
     least = min(group.count for group in cell.groups)
     apart = cell.rtt_ms / 1e3 if cell.lab in ONE_BY_ONE else 0.0
     return [(group.count - least) * apart for group in cell.groups]
+
+
+def longer(cell: Cell) -> float:
+    """Return by what factor a run is longer than a group's test, where all of that is measured.
+
+    Then each group stops when its test is over, and what it had is of its own time. What waits in
+    the buffer at a group's end is counted, as there; the time that it takes, up to 4 s, only there.
+
+    Parameters
+    ----------
+    cell
+        A cell.
+
+    Returns
+    -------
+    float
+        1 if groups begin together, or only a later part is measured.
+    """
+    return 1.0 if cell.warmup_s else 1 + max(opened_s(cell)) / cell.duration_s
 
 
 def _habits(cell: Cell) -> Literal["linux5", "l4steam"]:
@@ -270,7 +287,7 @@ def _times(bench: Bench, cell: Cell, group: Group, opened: float) -> dict[str, s
     if group.start_s:
         return {"start": f"{group.start_s:g}s"}
     times = {"start": bench.seconds(opened)} if opened else {}
-    if not cell.warmup_s and max(opened_s(cell)) > 0:
+    if longer(cell) > 1:
         times["stop"] = bench.seconds(opened + cell.duration_s)
     if cell.lab in SESSIONS and group.count == 1:
         times["start_spread"] = f"{APART_S:g}s"
