@@ -284,9 +284,8 @@ def _flow(cell: Cell, group: Group, part: float) -> dict[str, Any]:
 
 
 def _times(bench: Bench, cell: Cell, group: Group, opened: float) -> dict[str, str]:
-    if group.start_s:
-        return {"start": f"{group.start_s:g}s"}
-    times = {"start": bench.seconds(opened)} if opened else {}
+    start = group.start_s or opened
+    times = {"start": bench.seconds(start)} if start else {}
     if longer(cell) > 1:
         times["stop"] = bench.seconds(opened + cell.duration_s)
     if cell.lab in SESSIONS and group.count == 1:
