@@ -731,6 +731,15 @@ class FlowOptions(TypedDict, total=False):
     """Packets before the first acknowledgement; the habit's unless given."""
     max_window: str
     """The receiver's window; unlimited unless given."""
+    send_buffer: str
+    """The sender's buffer, in bytes of memory, as Linux counts it: the last number of tcp_wmem, or
+    twice SO_SNDBUF. When it is full the application waits until a third of it is free. Unlimited
+    unless given.
+    """
+    write_size: str
+    """With `send_buffer`: how much payload the application writes when it finds room, before it
+    asks again, like "1310720B", iperf3's ten times 128 kB; all that it may unless given.
+    """
     timestamps: bool
     """RFC 7323's timestamps; the habit's unless given."""
     tick: str

@@ -18,7 +18,9 @@ use narrows_transport::congestion::{EcnOfUser, Quantum, Spacing};
 use narrows_transport::etcp::coding::LARGEST_BLOCK;
 use narrows_transport::etcp::{Delivery, EtcpSettings};
 use narrows_transport::quic::{self, QuicSettings};
-use narrows_transport::tcp::{AckPolicy, Detection, Habits, Metering, RecoveryKind, TcpSettings};
+use narrows_transport::tcp::{
+    AckPolicy, Detection, Habits, Metering, RecoveryKind, SendBufferSettings, TcpSettings,
+};
 use narrows_transport::{Least, Payload, Recovery, Timeouts, Transport};
 use narrows_units::{Buffer, Bytes, Duration};
 use std::sync::Arc;
@@ -275,6 +277,7 @@ fn transport(
         None => habits.quantum,
     };
     let window_limit = receive_window(given, bytes, around)?;
+    let send_buffer = send_buffer(given, bytes)?;
     let mut ecn = ecn(given);
     if ecn.asked {
         let repeats = given.take(|flow| &mut flow.ecn_retransmit);
@@ -282,7 +285,8 @@ fn transport(
     }
     let pacing = tcp_spacing(given)?;
     let settings = TcpSettings::new(recovery, Arc::new(habits), packet_bytes);
-    Ok(Transport::Tcp(TcpSettings { window_limit, pacing, quantum, ecn, ..settings }))
+    let settings = TcpSettings { window_limit, send_buffer, pacing, ..settings };
+    Ok(Transport::Tcp(TcpSettings { quantum, ecn, ..settings }))
 }
 
 /// What the user asks of ECN.
@@ -610,6 +614,27 @@ fn receive_window(
         return Err(given.error("max_window", NO_RTT));
     }
     Ok(window.map_or(f64::INFINITY, packets))
+}
+
+/// The sender's buffer, for packets of `bytes`; none unless given.
+fn send_buffer(
+    given: &mut Fields,
+    bytes: Bytes,
+) -> Result<Option<SendBufferSettings>, ScenarioError> {
+    let size = given.take(|flow| &mut flow.send_buffer).map(Bytes::count);
+    let writes = given.take(|flow| &mut flow.write_size).map(Bytes::count);
+    if size.is_none() && writes.is_some() {
+        return Err(given.error("write_size", "needs a send_buffer, like \"4MB\""));
+    }
+    let packet = bytes.count();
+    for (field, size, least) in [("send_buffer", size, 2 * packet), ("write_size", writes, packet)]
+    {
+        if size.is_some_and(|size| size < least) {
+            let message = format!("is less than {least} bytes, packets of which have {packet}");
+            return Err(given.error(field, message));
+        }
+    }
+    Ok(size.map(|bytes| SendBufferSettings { bytes, writes }))
 }
 
 /// When the receiver acknowledges.

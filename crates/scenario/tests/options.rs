@@ -52,6 +52,8 @@ const OPTIONS: &[(&str, &str, &str)] = &[
     ("tcp", "\"ns2\"", ""),
     ("initial_window", "30", ""),
     ("max_window", "\"4p\"", ""),
+    ("send_buffer", "\"8kB\"", ""),
+    ("write_size", "\"2kB\"", "send_buffer = \"20kB\""),
     ("timestamps", "false", ""),
     ("tick", "\"300ms\"", UNSTAMPED),
     ("tick_integers", "true", "tick = \"100ms\"\ntcp = \"ns2\"\ncount = 24"),

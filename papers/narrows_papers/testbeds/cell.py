@@ -66,6 +66,8 @@ class Cell:
         The senders' kernel; how large windows may be, as told; which offloads were on, as told.
     bottleneck
         What shapes, as told.
+    measured_by
+        The program that sent, or what told of it, as told.
     rate_mbps, rtt_ms
         The bottleneck's rate as its authors name it, and the base RTT.
     queue
@@ -88,6 +90,7 @@ class Cell:
     sockets: str
     offloads: str
     bottleneck: str
+    measured_by: str
     rate_mbps: float
     rtt_ms: float
     queue: Mapping[str, Any]
@@ -143,6 +146,7 @@ def _cell(given: Mapping[str, Any]) -> Cell:
         given.get("sockets", ""),
         given.get("offloads", ""),
         given["bottleneck"],
+        given["measured_by"],
         given["rate_mbps"],
         given["rtt_ms"],
         given["queue"],

@@ -1,7 +1,6 @@
 """A cell as a scenario: nothing here is chosen by what was measured.
 
-Not modelled: tbf's burst (Gomez), a sender's tcp_wmem, windows where nothing is said of sockets,
-and tcp_cwnd_validate before Linux f4ce91ce12a7 (6.1, and stable branches of October 2022), which
+Not modelled: tbf's burst (Gomez), buffers where nothing is said of sockets, and tcp_cwnd_validate before Linux f4ce91ce12a7 (6.1, and stable branches of October 2022), which
 forgets that a window was full; that moved shares by a point at most.
 """
 
@@ -77,6 +76,12 @@ MISREAD = ("V0_LG, D0_LG too small", "; Prague: L4STeam/linux")
 # tcp_rmem's largest buffer, half of which is a window (tcp_adv_win_scale = 1, before Linux 6.6), in
 # packets of 1448 bytes; the usual one is 6 MB.
 BUFFERS = {"4096 1000000 200000000": 200_000_000, "64 MB": 67_108_864, "default": 6_291_456}
+# tcp_wmem's largest buffer (tcp_init, net/ipv4/tcp.c: 4 MB where memory is 0.5 GB and more). That
+# of the other cells, 64 and 200 MB, is never full.
+SEND_BUFFER = {"default": 4_194_304}
+# iperf3 writes ten times 128 kB when select says that it may (esnet/iperf 3.0 to 3.15, iperf_send).
+# Since 3.16, as netperf, it writes one after the other and waits in each.
+IPERF3, WAITING_IPERF3, WRITES = "iperf3", "iperf3 3.16", 1_310_720
 # Offloads were left on: a burst is one packet for netem and tbf, up to its bucket (sch_tbf.c,
 # tbf_enqueue), for the device it passes by (veth), and for the receiver, which acknowledges it as
 # one.
@@ -276,6 +281,11 @@ def _flow(cell: Cell, group: Group, part: float) -> dict[str, Any]:
     for told, buffer in BUFFERS.items():
         if told in cell.sockets:
             flow["max_window"] = f"{buffer // 2 // 1448}p"
+    for told, buffer in SEND_BUFFER.items():
+        if told in cell.sockets:
+            flow["send_buffer"] = f"{buffer}B"
+            if IPERF3 in cell.measured_by and WAITING_IPERF3 not in cell.measured_by:
+                flow["write_size"] = f"{WRITES}B"
     if group.rtt_ms is not None:
         flow["rtt"] = _rtt(cell, group.rtt_ms, part)
     if group.rtt_spread_ms and group.count > 1:

@@ -141,6 +141,13 @@ fields! {
         initial_window: f64 => Tcp Quic Etcp,
         /// The receiver's window; unlimited unless given.
         max_window: Buffer => Tcp Quic,
+        /// The sender's buffer, in bytes of memory, as Linux counts it: the last number of tcp_wmem,
+        /// or twice SO_SNDBUF. When it is full the application waits until a third of it is free.
+        /// Unlimited unless given.
+        send_buffer: Bytes => Tcp,
+        /// With `send_buffer`: how much payload the application writes when it finds room, before
+        /// it asks again, like "1310720B", iperf3's ten times 128 kB; all that it may unless given.
+        write_size: Bytes => Tcp,
         /// RFC 7323's timestamps; the habit's unless given.
         timestamps: bool => Tcp Etcp,
         /// The clock of the retransmission timer and of RTT samples, which are whole ticks of

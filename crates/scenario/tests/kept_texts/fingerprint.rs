@@ -234,6 +234,10 @@ const WHOLE: &[(&str, &str)] = &[
         "duration = \"4s\"\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nbuffer = \"20p\"\nreverse = { buffer = \"5p\" }\naccess_rate = \"50Mbps\"\n[[flows]]\ncount = 3\nrtt_spread = \"30ms\"\n[[flows]]\nrtt = \"90ms\"\nstarts = [\"500ms\"]\nstop = \"3s\"\n[[flows]]\nreverse = true\n",
     ),
     (
+        "a send buffer",
+        "duration = \"5s\"\n[dumbbell]\nrate = \"20Mbps\"\nrtt = \"60ms\"\nbuffer = \"40p\"\n[[flows]]\ncount = 2\nsend_buffer = \"150kB\"\n[[flows]]\ncc = \"bbr1\"\ntcp = \"linux5\"\nsend_buffer = \"150kB\"\nwrite_size = \"40kB\"\n",
+    ),
+    (
         "halving that stalls",
         "tcp = \"ns2\"\nduration = \"6s\"\n[dumbbell]\nrate = \"10Mbps\"\nrtt = \"40ms\"\nbuffer = \"20p\"\n[[flows]]\ncc = \"scalable\"\ncount = 2\nrate_halving = 0.5\noverhead = \"1ms\"\nhalving_stalls = true\n",
     ),

@@ -11,7 +11,7 @@ pub enum SendLimit {
     Window,
     /// The pacer.
     Pacing,
-    /// The application, which has nothing to send.
+    /// The application, which has nothing to send, or waits for room in the send buffer.
     Application,
     /// The receiver's window.
     Receiver,

@@ -14,10 +14,9 @@ impl<R: Recovery> Sender<R> {
         }
         let mut packets = 1;
         if !self.release.is_single() && !again && !self.recovery.probing() {
-            let waiting = self.offered - self.recovery.end();
+            let waiting = self.written() - self.recovery.end();
             let room = Flight { limit: window, in_flight: self.in_flight(), waiting };
-            let headers = if self.habits.timestamps { 52.0 } else { 40.0 };
-            let sizes = (f64::from(self.packet_bytes) - headers, self.habits.initial_window);
+            let sizes = (self.payload(), self.habits.initial_window);
             let (congestion, spread) = (&self.congestion, self.spread());
             let burst = self.release.next_burst(congestion, &spread, &room, sizes, |free| {
                 self.defers(now, free, window)

@@ -30,6 +30,7 @@ impl Habits {
         probes: false,
         frto: false,
         quantum: Quantum::Packets(1),
+        burst_memory: 0,
         deferral: Deferral::Soon,
         handshake: false,
         validates_window: false,
@@ -100,6 +101,7 @@ impl Habits {
         probes: true,
         frto: true,
         quantum: Quantum::Auto,
+        burst_memory: 896,
         deferral: Deferral::Soon,
         handshake: true,
         validates_window: true,
@@ -118,8 +120,10 @@ impl Habits {
     };
 
     /// Linux's of versions 5 and 6 before 6.6: what ends a burst waits for its acknowledgement as
-    /// other packets do, and a burst that is too small waits for half a round trip.
+    /// other packets do, a burst that is too small waits for half a round trip, and one takes 1280
+    /// bytes of memory, as 640 are rounded up to 1024 (before 6.3).
     pub const LINUX_5: Self = Self {
+        burst_memory: 1280,
         deferral: Deferral::HalfRound,
         acks: AckPolicy { heeds_push: false, ..Self::LINUX.acks },
         ..Self::LINUX
@@ -146,6 +150,7 @@ impl Habits {
         probes: false,
         frto: false,
         quantum: Quantum::Packets(1),
+        burst_memory: 0,
         validates_window: false,
         acks: AckPolicy { compresses: false, ..Self::LINUX.acks },
         ..Self::LINUX

@@ -19,6 +19,7 @@ mod receiver;
 mod recovery;
 mod scoreboard;
 mod selective;
+mod send_buffer;
 mod sender;
 mod timer;
 mod undo;
@@ -30,6 +31,7 @@ pub(crate) use cumulative::Cumulative;
 pub use receiver::{AckPolicy, Receiver};
 pub use scoreboard::{Arrival, LostPacket, Scoreboard};
 pub(crate) use selective::Selective;
+pub use send_buffer::SendBufferSettings;
 pub(crate) use sender::Sender;
 pub use sender::TcpSettings;
 
@@ -140,6 +142,10 @@ pub struct Habits {
     pub frto: bool,
     /// Packets that leave together, unless the flow says otherwise.
     pub quantum: Quantum,
+    /// Bytes of a send buffer that what leaves as one takes beside its payload: Linux's `sk_buff`
+    /// (256), and a head for headers and the list of pages (`tcp_stream_alloc_skb`); none where
+    /// only payload counts.
+    pub burst_memory: u32,
     /// When a burst that is too small waits.
     pub deferral: Deferral,
     /// If true, a connection begins with a handshake, which gives the first RTT sample.

@@ -35,16 +35,17 @@ pub(super) enum Way {
 
 impl<R: Recovery> Sender<R> {
     /// The way of this connection: plain if nothing rare is on, neither a handshake under way,
-    /// marks, requests to routers, a timer of the law, nor spacing that hears acknowledgements; by
-    /// count neither rate samples, spacing at the user's wish, bursts, probes, nor a window that is
-    /// validated.
+    /// marks, requests to routers, a timer of the law, a send buffer, nor spacing that hears
+    /// acknowledgements; by count neither rate samples, spacing at the user's wish, bursts,
+    /// probes, nor a window that is validated.
     pub(super) fn find_way(&self) -> Way {
         let Habits {
             detection,
             probes,
             validates_window,
-            // `release` and the receiver were made of these.
+            // `release`, the buffer and the receiver were made of these.
             quantum: _,
+            burst_memory: _,
             acks: _,
             paces_acks: _,
             // What both ways ask, or hand to what they share.
@@ -63,6 +64,7 @@ impl<R: Recovery> Sender<R> {
         } = *self.habits;
         let is_plain = matches!(self.handshake, Handshake::Done)
             && self.congestion.is_plain()
+            && self.buffer.is_none()
             && !self.release.hears();
         let is_bare = !self.congestion.samples()
             && !self.release.is_spaced()

@@ -23,6 +23,11 @@ pub(crate) trait Recovery {
     /// Estimated number of packets in flight.
     fn in_flight(&self) -> u64;
 
+    /// Packets that are known to have arrived above the cumulative acknowledgement.
+    fn sacked(&self) -> u64 {
+        0
+    }
+
     /// True while a recovery is under way.
     fn recovering(&self) -> bool;
 

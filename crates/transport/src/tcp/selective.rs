@@ -498,6 +498,10 @@ impl Recovery for Selective {
         u64::from(self.board.pipe())
     }
 
+    fn sacked(&self) -> u64 {
+        u64::from(self.board.sacked_packets())
+    }
+
     fn places(&self) -> [Option<*const ()>; 2] {
         self.board.places()
     }

@@ -3,6 +3,7 @@
 
 use super::plain::Way;
 use super::recovery::{Answer, Next, Recovery, ears};
+use super::send_buffer::{Outstanding, SendBuffer, SendBufferSettings};
 use super::timer::{Timer, TimerKind};
 use super::usage::Usage;
 use super::{Detection, Habits, Metering, RecoveryKind};
@@ -27,6 +28,8 @@ pub struct TcpSettings {
     pub packet_bytes: u32,
     /// The receiver's window in packets; infinite if it does not limit the sender.
     pub window_limit: f64,
+    /// The sender's own buffer; none if it does not limit the sender.
+    pub send_buffer: Option<SendBufferSettings>,
     /// How packets are spaced; not as QUIC recommends.
     pub pacing: Option<Spacing>,
     /// Packets that leave together, as with segmentation offload.
@@ -36,14 +39,15 @@ pub struct TcpSettings {
 }
 
 impl TcpSettings {
-    /// Settings without pacing or ECN, for packets that leave one by one and a receiver whose
-    /// window does not limit the sender.
+    /// Settings without pacing or ECN, for packets that leave one by one and hosts whose buffers do
+    /// not limit the sender.
     pub fn new(recovery: RecoveryKind, habits: Arc<Habits>, packet_bytes: u32) -> Self {
         Self {
             recovery,
             habits,
             packet_bytes,
             window_limit: f64::INFINITY,
+            send_buffer: None,
             pacing: None,
             quantum: Quantum::Packets(1),
             ecn: EcnOfUser::default(),
@@ -63,6 +67,7 @@ pub(crate) struct Sender<R> {
     pub(super) packet_bytes: u32,
     pub(super) limit: ReceiveLimit,
     pub(super) offered: u64,
+    pub(super) buffer: Option<Box<SendBuffer>>,
     /// Karn's rule: the packet being timed, and when it left.
     pub(super) timed: Option<(u64, Time)>,
     pub(super) handshake: Handshake,
@@ -95,10 +100,23 @@ impl ReceiveLimit {
     }
 }
 
+/// What a send buffer has to know of a recovery.
+fn outstanding<R: Recovery>(recovery: &R) -> Outstanding {
+    Outstanding { first: recovery.first(), end: recovery.end(), sacked: recovery.sacked() }
+}
+
 impl<R: Recovery> Sender<R> {
     pub fn new(settings: TcpSettings, controller: Box<dyn Controller>, path: Path) -> Self {
-        let TcpSettings { recovery, habits, packet_bytes, window_limit, pacing, quantum, ecn } =
-            settings;
+        let TcpSettings {
+            recovery,
+            habits,
+            packet_bytes,
+            window_limit,
+            send_buffer,
+            pacing,
+            quantum,
+            ecn,
+        } = settings;
         assert!(
             !matches!(pacing, Some(Spacing::Recommended(_))),
             "RFC 9002 recommends {pacing:?} for QUIC, and TCP has no bucket for it"
@@ -118,6 +136,7 @@ impl<R: Recovery> Sender<R> {
             packet_bytes,
             limit: ReceiveLimit::new(window_limit),
             offered: 0,
+            buffer: None,
             timed: None,
             timer: Timer::new(),
             last_sent: Time::ZERO,
@@ -125,8 +144,18 @@ impl<R: Recovery> Sender<R> {
             waits_for_pacer: false,
             way: if cfg!(general) { Way::OnlyGeneral } else { Way::General },
         };
+        sender.buffer = send_buffer.map(|settings| {
+            let overhead = f64::from(sender.habits.burst_memory);
+            Box::new(SendBuffer::new(settings, sender.payload(), overhead))
+        });
         sender.way = sender.find_way();
         sender
+    }
+
+    /// Bytes of data in a packet.
+    pub(super) fn payload(&self) -> f64 {
+        let headers = if self.habits.timestamps { 52.0 } else { 40.0 };
+        f64::from(self.packet_bytes) - headers
     }
 
     pub fn go_general(&mut self) {
@@ -152,6 +181,9 @@ impl<R: Recovery> Sender<R> {
         self.timer.departed = Time::NEVER;
         self.timed = None;
         self.recovery.renew();
+        if let Some(buffer) = &mut self.buffer {
+            buffer.renew(self.recovery.end());
+        }
         self.handshake = Handshake::new(self.habits.handshake);
         self.usage = Usage::new();
         self.way = self.find_way();
@@ -302,7 +334,8 @@ impl<R: Recovery> Sender<R> {
             return false;
         }
         let limit = self.flight_limit().min(self.limit.packets);
-        let next = self.recovery.next(limit, self.sendable());
+        let sendable = self.written_and_sendable();
+        let next = self.recovery.next(limit, sendable);
         matches!(next, Next::New | Next::Again(_)) && self.release.ready_at() <= now
     }
 
@@ -335,8 +368,10 @@ impl<R: Recovery> Sender<R> {
             && !self.recovery.probing();
         let window = self.flight_limit();
         let limit = window.min(self.limit.packets);
-        let (number, again) = match self.recovery.next(limit, self.sendable()) {
+        let sendable = self.written_and_sendable();
+        let (number, again) = match self.recovery.next(limit, sendable) {
             Next::WaitForWindow => {
+                self.fill_buffer();
                 let own = window <= self.limit.packets;
                 self.pause(now, own, window);
                 self.waits(now, if own { SendLimit::Window } else { SendLimit::Receiver });
@@ -350,10 +385,12 @@ impl<R: Recovery> Sender<R> {
             Next::Again(number) => (number, true),
         };
         if paced {
+            self.fill_buffer();
             self.wait_for_pacer(now, window <= self.limit.packets, window);
             return false;
         }
         if !self.begin_or_continue_burst(now, again, limit) {
+            self.fill_buffer();
             self.pause(now, window <= self.limit.packets, window);
             self.waits(now, SendLimit::Window);
             return false;
@@ -385,6 +422,31 @@ impl<R: Recovery> Sender<R> {
     /// 9293 §3.8.6).
     pub(super) fn sendable(&self) -> u64 {
         self.offered.min(self.first().saturating_add(self.limit.whole))
+    }
+
+    /// The same, if the application writes as far as the buffer lets it.
+    fn written_and_sendable(&mut self) -> u64 {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.write(&outstanding(&self.recovery));
+        }
+        self.sendable().min(self.written())
+    }
+
+    /// One past the highest number that the application has written.
+    pub(super) fn written(&self) -> u64 {
+        self.buffer.as_ref().map_or(self.offered, |buffer| buffer.written().min(self.offered))
+    }
+
+    /// Whether the application has more than the buffer has room for.
+    pub(super) fn wants_to_write(&self) -> bool {
+        self.written() < self.offered
+    }
+
+    /// What has been written stays here: the application writes what there is room for.
+    pub(super) fn fill_buffer(&mut self) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.fill(&outstanding(&self.recovery));
+        }
     }
 
     pub(super) fn has_new(&self) -> bool {
@@ -473,6 +535,9 @@ impl<R: Recovery> Sender<R> {
         let burst = self.release.one_left();
         if let Some(packets) = burst {
             self.space(now, packets);
+            if let Some(buffer) = self.buffer.as_mut().filter(|_| !again) {
+                buffer.left(number + 1);
+            }
         }
         // Linux says so of what leaves as one, and of the end of what was written
         // (`__tcp_transmit_skb`, `tcp_push`).

@@ -15,7 +15,7 @@ pub(super) struct Pause {
     /// The window in packets.
     pub window: f64,
     pub timeout: Duration,
-    /// Nothing is being repaired.
+    /// Nothing is being repaired, and nobody waits for room in the send buffer.
     pub is_open: bool,
 }
 

@@ -35,7 +35,8 @@ impl<R: Recovery> Sender<R> {
             outstanding: (self.first(), self.recovery.end()),
             window,
             timeout: self.timeout(),
-            is_open: !self.recovery.repairing(),
+            // Linux does not answer a buffer without room (`tcp_cwnd_application_limited`).
+            is_open: !self.recovery.repairing() && !self.wants_to_write(),
         };
         let unused = self.usage.pause(&pause, || self.congestion.ssthresh());
         if let Some(used) = unused.filter(|_| self.habits.restart != Restart::Never) {
@@ -60,12 +61,16 @@ impl<R: Recovery> Sender<R> {
         self.waits(now, SendLimit::Pacing);
     }
 
-    /// The application or the receiver's window is the limit.
+    /// The application, the send buffer or the receiver's window is the limit.
     pub(super) fn wait_for_data(&mut self, now: Time, flight: f64) {
         self.pause(now, false, flight);
         let in_flight = self.in_flight();
-        self.waits(now, if self.has_new() { SendLimit::Receiver } else { SendLimit::Application });
-        if !self.has_new() {
+        let has_more = self.recovery.end() < self.written();
+        if has_more {
+            self.fill_buffer();
+        }
+        self.waits(now, if has_more { SendLimit::Receiver } else { SendLimit::Application });
+        if !has_more {
             self.congestion.application_limits(in_flight);
         }
     }

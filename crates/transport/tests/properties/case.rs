@@ -5,7 +5,9 @@ use super::network::Weather;
 use narrows_control::registry::{LAWS, MovedBy};
 use narrows_control::{Gaps, Restart};
 use narrows_transport::congestion::{EcnOfUser, Path, Quantum, Spacing};
-use narrows_transport::tcp::{AckPolicy, Detection, Habits, Metering, RecoveryKind, TcpSettings};
+use narrows_transport::tcp::{
+    AckPolicy, Detection, Habits, Metering, RecoveryKind, SendBufferSettings, TcpSettings,
+};
 use narrows_units::{Duration, Stream, Time};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -21,6 +23,7 @@ pub struct Case {
     pub ecn: bool,
     /// The receiver's window in packets.
     pub window_limit: f64,
+    pub send_buffer: Option<SendBufferSettings>,
     /// The application waits for so long, then offers so many packets.
     pub offers: Vec<(Duration, u64)>,
     /// A portion that finds everything acknowledged begins a new connection.
@@ -33,6 +36,7 @@ impl Case {
     pub fn settings(&self) -> TcpSettings {
         TcpSettings {
             window_limit: self.window_limit,
+            send_buffer: self.send_buffer,
             pacing: self.pacing,
             quantum: self.quantum,
             ecn: EcnOfUser { asked: self.ecn, on_retransmissions: false },
@@ -206,15 +210,24 @@ pub fn case() -> impl Strategy<Value = Case> {
     recovery().prop_flat_map(recovery_case)
 }
 
+/// None in two thirds of the cases; packets have 1000 bytes.
+fn send_buffer() -> impl Strategy<Value = Option<SendBufferSettings>> {
+    let some = (2_000u64..60_000, prop::option::of(1_000u64..30_000))
+        .prop_map(|(bytes, writes)| Some(SendBufferSettings { bytes, writes }));
+    prop_oneof![2 => Just(None), 1 => some]
+}
+
 /// Any case with this recovery.
 fn recovery_case(recovery: RecoveryKind) -> impl Strategy<Value = Case> {
     let offers = prop::collection::vec((millis(0..=1500), prop_oneof![1u64..60, 1u64..400]), 1..5);
     let sends = (prop::option::of(spacing()), quantum(), any::<bool>(), any::<bool>());
     let limit = prop_oneof![3 => Just(f64::INFINITY), 1 => 1.0..40.0];
-    (law(recovery), habits(), sends, limit, offers)
+    let limits = (limit, send_buffer());
+    (law(recovery), habits(), sends, limits, offers)
         .prop_flat_map(|parts| (Just(parts), weather(), any::<u64>()))
-        .prop_map(move |((law, habits, sends, window_limit, offers), weather, seed)| {
+        .prop_map(move |((law, habits, sends, limits, offers), weather, seed)| {
             let (pacing, quantum, ecn, renews) = sends;
+            let (window_limit, send_buffer) = limits;
             Case {
                 recovery,
                 habits,
@@ -223,6 +236,7 @@ fn recovery_case(recovery: RecoveryKind) -> impl Strategy<Value = Case> {
                 quantum,
                 ecn,
                 window_limit,
+                send_buffer,
                 offers,
                 renews,
                 weather,
@@ -241,6 +255,7 @@ pub fn steady_case() -> impl Strategy<Value = Case> {
             law: Law::Constant { window, own_recovery },
             pacing: None,
             window_limit: f64::INFINITY,
+            send_buffer: None,
             offers: vec![(Duration::ZERO, packets)],
             weather: Weather {
                 jitter: Duration::ZERO,
