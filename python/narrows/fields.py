@@ -733,8 +733,8 @@ class FlowOptions(TypedDict, total=False):
     """The receiver's window; unlimited unless given."""
     send_buffer: str
     """The sender's buffer, in bytes of memory, as Linux counts it: the last number of tcp_wmem, or
-    twice SO_SNDBUF. When it is full the application waits until a third of it is free. Unlimited
-    unless given.
+    twice SO_SNDBUF. An application that finds no room, or has written `write_size`, goes on once a
+    third of it is free. Unlimited unless given.
     """
     write_size: str
     """With `send_buffer`: how much payload the application writes when it finds room, before it

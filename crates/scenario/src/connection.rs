@@ -277,7 +277,7 @@ fn transport(
         None => habits.quantum,
     };
     let window_limit = receive_window(given, bytes, around)?;
-    let send_buffer = send_buffer(given, bytes)?;
+    let send_buffer = send_buffer(given, bytes, &habits)?;
     let mut ecn = ecn(given);
     if ecn.asked {
         let repeats = given.take(|flow| &mut flow.ecn_retransmit);
@@ -620,17 +620,23 @@ fn receive_window(
 fn send_buffer(
     given: &mut Fields,
     bytes: Bytes,
+    habits: &Habits,
 ) -> Result<Option<SendBufferSettings>, ScenarioError> {
     let size = given.take(|flow| &mut flow.send_buffer).map(Bytes::count);
     let writes = given.take(|flow| &mut flow.write_size).map(Bytes::count);
     if size.is_none() && writes.is_some() {
         return Err(given.error("write_size", "needs a send_buffer, like \"4MB\""));
     }
+    if size.is_some() && habits.burst_memory == 0 {
+        let message = "is Linux's since 5; write tcp = \"linux\", \"linux5\" or \"l4steam\"";
+        return Err(given.error("send_buffer", message));
+    }
     let packet = bytes.count();
-    for (field, size, least) in [("send_buffer", size, 2 * packet), ("write_size", writes, packet)]
-    {
+    for (field, size, packets) in [("send_buffer", size, 2), ("write_size", writes, 1)] {
+        let least = packets * packet;
         if size.is_some_and(|size| size < least) {
-            let message = format!("is less than {least} bytes, packets of which have {packet}");
+            let message =
+                format!("must be at least {least} bytes, {packets} of the packets of {packet}");
             return Err(given.error(field, message));
         }
     }

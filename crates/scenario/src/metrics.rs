@@ -331,7 +331,8 @@ columns! {
     limited_by_window: Part, "RFC 4898" = Number(|flow| flow.limited(SendLimit::Window));
     /// Share in which the pacer did.
     limited_by_pacing: Part = Number(|flow| flow.limited(SendLimit::Pacing));
-    /// Share in which the application had nothing to send; without the time after its end.
+    /// Share in which the application had nothing to send, or waited for room in the send buffer;
+    /// without the time after its end.
     limited_by_application: Part, "RFC 4898" =
         Number(|flow| flow.limited(SendLimit::Application));
     /// Share in which the receiver's window was full.

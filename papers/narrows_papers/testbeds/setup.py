@@ -1,7 +1,8 @@
 """A cell as a scenario: nothing here is chosen by what was measured.
 
-Not modelled: tbf's burst (Gomez), buffers where nothing is said of sockets, and tcp_cwnd_validate before Linux f4ce91ce12a7 (6.1, and stable branches of October 2022), which
-forgets that a window was full; that moved shares by a point at most.
+Not modelled: tbf's burst (Gomez), buffers where nothing is said of sockets, and tcp_cwnd_validate
+before Linux f4ce91ce12a7 (6.1, and stable branches of October 2022), which forgets that a window
+was full; that moved shares by a point at most.
 """
 
 from __future__ import annotations
@@ -79,8 +80,9 @@ BUFFERS = {"4096 1000000 200000000": 200_000_000, "64 MB": 67_108_864, "default"
 # tcp_wmem's largest buffer (tcp_init, net/ipv4/tcp.c: 4 MB where memory is 0.5 GB and more). That
 # of the other cells, 64 and 200 MB, is never full.
 SEND_BUFFER = {"default": 4_194_304}
-# iperf3 writes ten times 128 kB when select says that it may (esnet/iperf 3.0 to 3.15, iperf_send).
-# Since 3.16, as netperf, it writes one after the other and waits in each.
+# iperf3 writes ten times 128 kB when select says that it may (esnet/iperf 3.1 to 3.15, iperf_send),
+# as distributions have it (3.7 in Ubuntu 20.04, 3.9 in 22.04). In 3.16, as in netperf, each write
+# waits until it is done.
 IPERF3, WAITING_IPERF3, WRITES = "iperf3", "iperf3 3.16", 1_310_720
 # Offloads were left on: a burst is one packet for netem and tbf, up to its bucket (sch_tbf.c,
 # tbf_enqueue), for the device it passes by (veth), and for the receiver, which acknowledges it as

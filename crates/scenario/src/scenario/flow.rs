@@ -141,9 +141,9 @@ fields! {
         initial_window: f64 => Tcp Quic Etcp,
         /// The receiver's window; unlimited unless given.
         max_window: Buffer => Tcp Quic,
-        /// The sender's buffer, in bytes of memory, as Linux counts it: the last number of tcp_wmem,
-        /// or twice SO_SNDBUF. When it is full the application waits until a third of it is free.
-        /// Unlimited unless given.
+        /// The sender's buffer, in bytes of memory, as Linux counts it: the last number of
+        /// tcp_wmem, or twice SO_SNDBUF. An application that finds no room, or has written
+        /// `write_size`, goes on once a third of it is free. Unlimited unless given.
         send_buffer: Bytes => Tcp,
         /// With `send_buffer`: how much payload the application writes when it finds room, before
         /// it asks again, like "1310720B", iperf3's ten times 128 kB; all that it may unless given.

@@ -121,7 +121,8 @@ impl Habits {
 
     /// Linux's of versions 5 and 6 before 6.6: what ends a burst waits for its acknowledgement as
     /// other packets do, a burst that is too small waits for half a round trip, and one takes 1280
-    /// bytes of memory, as 640 are rounded up to 1024 (before 6.3).
+    /// bytes of memory, as 640 are rounded up to 1024 (6.3 to 6.5 have
+    /// 896).
     pub const LINUX_5: Self = Self {
         burst_memory: 1280,
         deferral: Deferral::HalfRound,

@@ -143,8 +143,8 @@ pub struct Habits {
     /// Packets that leave together, unless the flow says otherwise.
     pub quantum: Quantum,
     /// Bytes of a send buffer that what leaves as one takes beside its payload: Linux's `sk_buff`
-    /// (256), and a head for headers and the list of pages (`tcp_stream_alloc_skb`); none where
-    /// only payload counts.
+    /// (256), and a head for headers and the list of pages (`tcp_stream_alloc_skb`); none of a TCP
+    /// without segmentation offload, whose send buffers are others.
     pub burst_memory: u32,
     /// When a burst that is too small waits.
     pub deferral: Deferral,

@@ -426,7 +426,7 @@ impl<R: Recovery> Sender<R> {
 
     /// The same, if the application writes as far as the buffer lets it.
     fn written_and_sendable(&mut self) -> u64 {
-        if let Some(buffer) = &mut self.buffer {
+        if let Some(buffer) = self.buffer.as_mut().filter(|_| !self.release.is_bursting()) {
             buffer.write(&outstanding(&self.recovery));
         }
         self.sendable().min(self.written())

@@ -70,7 +70,8 @@ impl<R: Recovery> Sender<R> {
             self.fill_buffer();
         }
         self.waits(now, if has_more { SendLimit::Receiver } else { SendLimit::Application });
-        if !has_more {
+        let begins_anew = self.buffer.as_ref().is_none_or(|buffer| buffer.begins_anew());
+        if !has_more && (begins_anew || !self.wants_to_write()) {
             self.congestion.application_limits(in_flight);
         }
     }
