@@ -38,7 +38,7 @@ NEAR = 0.05
 
 
 def receive() -> None:
-    """Reads all that comes; to be run at the right end."""
+    """Read all that comes; to be run at the right end."""
     with open("/proc/sys/net/ipv4/tcp_rmem", "w") as sizes:
         sizes.write("4096 131072 33554432")
     listener = socket.create_server(("", PORT))
@@ -49,7 +49,7 @@ def receive() -> None:
 
 
 def send(way: str) -> None:
-    """Writes in a way, and prints what is outstanding; to be run at the left end."""
+    """Write in a way, and print what is outstanding; to be run at the left end."""
     with open("/proc/sys/net/ipv4/tcp_wmem", "w") as sizes:
         sizes.write(f"4096 16384 {BUFFER}")
     with open("/proc/sys/net/ipv4/tcp_min_tso_segs", "w") as least:
@@ -73,7 +73,7 @@ def send(way: str) -> None:
 
 
 def watch(end: float) -> None:
-    """Prints time, window and packets outstanding until `end`."""
+    """Print time, window and packets outstanding until `end`."""
     began = time.monotonic()
     command = ["ss", "-tin", "state", "established", f"dport = :{PORT}"]
     while time.monotonic() < end:

@@ -76,10 +76,11 @@ MISREAD_FALLBACK = f"{FALLBACK}:classic_variation=1.51us:classic_depth=1.61us"
 MISREAD = ("V0_LG, D0_LG too small", "; Prague: L4STeam/linux")
 # tcp_rmem's largest buffer, half of which is a window (tcp_adv_win_scale = 1, before Linux 6.6), in
 # packets of 1448 bytes; the usual one is 6 MB.
-BUFFERS = {"4096 1000000 200000000": 200_000_000, "64 MB": 67_108_864, "default": 6_291_456}
-# tcp_wmem's largest buffer (tcp_init, net/ipv4/tcp.c: 4 MB where memory is 0.5 GB and more). That
-# of the other cells, 64 and 200 MB, is never full.
-SEND_BUFFER = {"default": 4_194_304}
+DEFAULTS = "default"
+BUFFERS = {"4096 1000000 200000000": 200_000_000, "64 MB": 67_108_864, DEFAULTS: 6_291_456}
+# tcp_wmem's largest buffer by default (tcp_init, net/ipv4/tcp.c: 4 MB where memory is 0.5 GB and
+# more). That of the other cells, 64 and 200 MB, is never full.
+SEND_BUFFER = 4_194_304
 # iperf3 writes ten times 128 kB when select says that it may (esnet/iperf 3.1 to 3.15, iperf_send),
 # as distributions have it (3.7 in Ubuntu 20.04, 3.9 in 22.04). In 3.16, as in netperf, each write
 # waits until it is done.
@@ -283,11 +284,10 @@ def _flow(cell: Cell, group: Group, part: float) -> dict[str, Any]:
     for told, buffer in BUFFERS.items():
         if told in cell.sockets:
             flow["max_window"] = f"{buffer // 2 // 1448}p"
-    for told, buffer in SEND_BUFFER.items():
-        if told in cell.sockets:
-            flow["send_buffer"] = f"{buffer}B"
-            if IPERF3 in cell.measured_by and WAITING_IPERF3 not in cell.measured_by:
-                flow["write_size"] = f"{WRITES}B"
+    if DEFAULTS in cell.sockets:
+        flow["send_buffer"] = f"{SEND_BUFFER}B"
+        if IPERF3 in cell.measured_by and WAITING_IPERF3 not in cell.measured_by:
+            flow["write_size"] = f"{WRITES}B"
     if group.rtt_ms is not None:
         flow["rtt"] = _rtt(cell, group.rtt_ms, part)
     if group.rtt_spread_ms and group.count > 1:

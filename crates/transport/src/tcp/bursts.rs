@@ -14,7 +14,7 @@ impl<R: Recovery> Sender<R> {
         }
         let mut packets = 1;
         if !self.release.is_single() && !again && !self.recovery.probing() {
-            let waiting = self.written() - self.recovery.end();
+            let waiting = self.written - self.recovery.end();
             let room = Flight { limit: window, in_flight: self.in_flight(), waiting };
             let sizes = (self.payload(), self.habits.initial_window);
             let (congestion, spread) = (&self.congestion, self.spread());

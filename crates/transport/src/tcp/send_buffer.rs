@@ -64,6 +64,8 @@ pub(super) struct SendBuffer {
 
 impl SendBuffer {
     /// An empty one for packets of `payload` bytes, whose bursts take `overhead` bytes each.
+    #[cold]
+    #[inline(never)]
     pub fn new(settings: SendBufferSettings, payload: f64, overhead: f64) -> Self {
         Self {
             size: settings.bytes as f64,
@@ -78,6 +80,8 @@ impl SendBuffer {
     }
 
     /// Nothing is outstanding, and the next packet is `first`: a connection begins.
+    #[cold]
+    #[inline(never)]
     pub fn renew(&mut self, first: u64) {
         self.written = first as f64;
         self.to_write = 0.0;

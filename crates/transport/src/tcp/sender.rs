@@ -66,7 +66,10 @@ pub(crate) struct Sender<R> {
     pub(super) habits: Arc<Habits>,
     pub(super) packet_bytes: u32,
     pub(super) limit: ReceiveLimit,
+    /// One past the highest number that the application has, and one past the highest that it has
+    /// written: all, unless the send buffer has no room.
     pub(super) offered: u64,
+    pub(super) written: u64,
     pub(super) buffer: Option<Box<SendBuffer>>,
     /// Karn's rule: the packet being timed, and when it left.
     pub(super) timed: Option<(u64, Time)>,
@@ -100,11 +103,6 @@ impl ReceiveLimit {
     }
 }
 
-/// What a send buffer has to know of a recovery.
-fn outstanding<R: Recovery>(recovery: &R) -> Outstanding {
-    Outstanding { first: recovery.first(), end: recovery.end(), sacked: recovery.sacked() }
-}
-
 impl<R: Recovery> Sender<R> {
     pub fn new(settings: TcpSettings, controller: Box<dyn Controller>, path: Path) -> Self {
         let TcpSettings {
@@ -136,6 +134,7 @@ impl<R: Recovery> Sender<R> {
             packet_bytes,
             limit: ReceiveLimit::new(window_limit),
             offered: 0,
+            written: 0,
             buffer: None,
             timed: None,
             timer: Timer::new(),
@@ -168,10 +167,12 @@ impl<R: Recovery> Sender<R> {
 
     pub fn offer(&mut self, packets: u64) {
         self.offered = self.offered.saturating_add(packets);
+        self.note_written();
     }
 
     pub fn stop(&mut self) {
         self.offered = self.recovery.end();
+        self.note_written();
     }
 
     pub fn renew(&mut self, controller: Box<dyn Controller>) {
@@ -184,6 +185,7 @@ impl<R: Recovery> Sender<R> {
         if let Some(buffer) = &mut self.buffer {
             buffer.renew(self.recovery.end());
         }
+        self.note_written();
         self.handshake = Handshake::new(self.habits.handshake);
         self.usage = Usage::new();
         self.way = self.find_way();
@@ -334,8 +336,8 @@ impl<R: Recovery> Sender<R> {
             return false;
         }
         let limit = self.flight_limit().min(self.limit.packets);
-        let sendable = self.written_and_sendable();
-        let next = self.recovery.next(limit, sendable);
+        self.write();
+        let next = self.recovery.next(limit, self.sendable());
         matches!(next, Next::New | Next::Again(_)) && self.release.ready_at() <= now
     }
 
@@ -368,8 +370,8 @@ impl<R: Recovery> Sender<R> {
             && !self.recovery.probing();
         let window = self.flight_limit();
         let limit = window.min(self.limit.packets);
-        let sendable = self.written_and_sendable();
-        let (number, again) = match self.recovery.next(limit, sendable) {
+        self.write();
+        let (number, again) = match self.recovery.next(limit, self.sendable()) {
             Next::WaitForWindow => {
                 self.fill_buffer();
                 let own = window <= self.limit.packets;
@@ -418,35 +420,48 @@ impl<R: Recovery> Sender<R> {
         self.congestion.flight_limit().max(1.0)
     }
 
-    /// One past the highest number that the application and the receiver's window let leave (RFC
-    /// 9293 §3.8.6).
+    /// One past the highest number that was written and the receiver's window lets leave (RFC 9293
+    /// §3.8.6).
     pub(super) fn sendable(&self) -> u64 {
-        self.offered.min(self.first().saturating_add(self.limit.whole))
+        self.written.min(self.first().saturating_add(self.limit.whole))
     }
 
-    /// The same, if the application writes as far as the buffer lets it.
-    fn written_and_sendable(&mut self) -> u64 {
-        if let Some(buffer) = self.buffer.as_mut().filter(|_| !self.release.is_bursting()) {
-            buffer.write(&outstanding(&self.recovery));
+    /// The application writes as far as it need not ask for room.
+    fn write(&mut self) {
+        if self.buffer.is_some() && !self.release.is_bursting() {
+            self.write_to(SendBuffer::write);
         }
-        self.sendable().min(self.written())
-    }
-
-    /// One past the highest number that the application has written.
-    pub(super) fn written(&self) -> u64 {
-        self.buffer.as_ref().map_or(self.offered, |buffer| buffer.written().min(self.offered))
-    }
-
-    /// Whether the application has more than the buffer has room for.
-    pub(super) fn wants_to_write(&self) -> bool {
-        self.written() < self.offered
     }
 
     /// What has been written stays here: the application writes what there is room for.
     pub(super) fn fill_buffer(&mut self) {
-        if let Some(buffer) = &mut self.buffer {
-            buffer.fill(&outstanding(&self.recovery));
+        if self.buffer.is_some() {
+            self.write_to(SendBuffer::fill);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn write_to(&mut self, write: fn(&mut SendBuffer, &Outstanding)) {
+        let (first, end, sacked) =
+            (self.recovery.first(), self.recovery.end(), self.recovery.sacked());
+        if let Some(buffer) = &mut self.buffer {
+            write(buffer, &Outstanding { first, end, sacked });
+        }
+        self.note_written();
+    }
+
+    /// What is offered, or what the buffer has, may have changed.
+    // Inlined, it would be there eight times.
+    #[inline(never)]
+    fn note_written(&mut self) {
+        let most = self.buffer.as_ref().map_or(u64::MAX, |buffer| buffer.written());
+        self.written = self.offered.min(most);
+    }
+
+    /// Whether the application has more than the buffer has room for.
+    pub(super) fn wants_to_write(&self) -> bool {
+        self.written < self.offered
     }
 
     pub(super) fn has_new(&self) -> bool {

@@ -65,7 +65,7 @@ impl<R: Recovery> Sender<R> {
     pub(super) fn wait_for_data(&mut self, now: Time, flight: f64) {
         self.pause(now, false, flight);
         let in_flight = self.in_flight();
-        let has_more = self.recovery.end() < self.written();
+        let has_more = self.recovery.end() < self.written;
         if has_more {
             self.fill_buffer();
         }
