@@ -23,6 +23,11 @@ impl Transmitter {
         self.busy_until
     }
 
+    /// How long it takes to send a packet of `bytes`.
+    pub fn time_to_send(&self, bytes: u32) -> Duration {
+        self.pace.time_to_send(bytes)
+    }
+
     /// When the last bit of the last packet leaves, or left.
     pub fn busy_until(&self) -> Time {
         self.busy_until

@@ -34,6 +34,7 @@ mod books;
 mod browser;
 mod calendar;
 mod delays;
+mod due_answers;
 mod ends;
 mod histogram;
 mod host;

@@ -1,5 +1,6 @@
 //! One packet's life: the event loop, and what happens at each hop.
 
+mod delayed_answers;
 mod hosted;
 mod look_ahead;
 mod open;
@@ -9,6 +10,7 @@ pub use open::Glimpse;
 use crate::books::PathBooks;
 use crate::browser::Browser;
 use crate::calendar::{Calendar, Event, PACKET, TIMER, link_of, transmitter};
+use crate::due_answers::DueAnswers;
 use crate::ends::{LATE, ReceivingEnd, SOON, SendingEnd, Sink, Source};
 use crate::hosted::Payloads;
 use crate::link::{Carried, DepartureLink, Link, LinkSettings, Offered, Player};
@@ -49,6 +51,7 @@ pub struct Simulation {
     horizon: Time,
     measured: Measured,
     calendar: Calendar,
+    due_answers: DueAnswers,
     /// Tells this seed's order at equal times from that of others.
     salt: u32,
     packets: Slab,
@@ -127,6 +130,7 @@ impl Simulation {
             horizon: measured.to,
             measured,
             calendar: Calendar::new(),
+            due_answers: DueAnswers::new(&paths.timed),
             salt: stream(TIE_STREAM, 0).bits() as u32 & (PACKET - 1),
             packets: Slab::new(has_many_flows),
             payloads: Payloads::default(),
@@ -262,6 +266,9 @@ impl Simulation {
         let mut hop = self.paths.hops[place as usize];
         loop {
             if let Some(link) = hop.link() {
+                if self.due_answers.may_come_by(at) {
+                    self.answer_before(link, at, packet.path);
+                }
                 match self.enter(link, at, place, packet) {
                     Offered::Carried(Carried::Arrives(arrival)) => {
                         (at, place) = (arrival, place + 1)
@@ -822,6 +829,9 @@ impl Simulation {
         if wakeup < end.scheduled {
             end.scheduled = wakeup;
             self.calendar.push(Event::new(wakeup, TIMER | (2 * flow + 1), 0));
+            if self.due_answers.matter() {
+                self.expect_answer(flow, wakeup);
+            }
         }
     }
 

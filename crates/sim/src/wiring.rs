@@ -11,7 +11,7 @@ use crate::link::{Link, LinkSettings};
 use crate::packet::Travelling;
 use crate::pool::Arrivals;
 use crate::traffic::{Application, Datagrams};
-use following::{Agreed, following};
+use following::{Agreed, Following, Sizes};
 use narrows_control::Controller;
 use narrows_transport::Transport;
 use narrows_transport::congestion::Path;
@@ -116,26 +116,32 @@ impl FlowSettings {
         matches!(application, Application::Requests(..))
     }
 
-    /// Bytes of each packet on its way out, and on its way back.
-    fn packet_sizes(&self) -> [Agreed<u32>; 2] {
+    /// The sizes of packets on the way out, and on the way back.
+    fn packet_sizes(&self) -> [Sizes; 2] {
         match &self.endpoints {
             Endpoints::Connection { transport, ack_bytes, application, .. } => {
-                let last = application
-                    .last_packet()
-                    .map_or(Agreed::Nobody, |(_, bytes)| Agreed::All(bytes));
-                let data = transport.packet_bytes().filter(|_| !self.takes_requests());
-                let ack = data.map(|_| *ack_bytes);
-                [Agreed::from(data).and(last), ack.into()]
+                if self.takes_requests() {
+                    return [Sizes::ANY; 2];
+                }
+                let last = application.last_packet();
+                let last = last.map_or(Sizes::NOBODY, |(_, bytes)| (bytes..=bytes).into());
+                let data = transport.packet_bytes();
+                let sizes = [
+                    data.map(|it| last.and(it.into())),
+                    transport.answer_bytes(*ack_bytes).map(Sizes::from),
+                ];
+                sizes.map(|it| it.unwrap_or(Sizes::ANY))
             }
-            Endpoints::Datagrams(source) => [Agreed::All(source.bytes), Agreed::Nobody],
-            Endpoints::Hosted(_) => [Agreed::No; 2],
+            Endpoints::Datagrams(source) => [(source.bytes..=source.bytes).into(), Sizes::NOBODY],
+            Endpoints::Hosted(_) => [Sizes::ANY; 2],
         }
     }
 
-    /// Whether each packet that arrives is answered at once.
-    fn answers_at_once(&self) -> bool {
-        let Endpoints::Connection { transport, .. } = &self.endpoints else { return false };
-        transport.answers_at_once() && self.host.is_ideal()
+    /// The least time after which what arrives and is not answered is, `MAX` if all is answered at
+    /// once; `None` if that is not known.
+    fn answers_after(&self) -> Option<Duration> {
+        let Endpoints::Connection { transport, .. } = &self.endpoints else { return None };
+        transport.answers_after().filter(|_| self.host.is_ideal())
     }
 }
 
@@ -285,6 +291,8 @@ pub(crate) struct Paths {
     lanes: [Hop; LANES],
     /// Whether there is a way back without an event.
     pub returns_at_once: bool,
+    /// The queues that answers of receivers' timers reach in order, without an event.
+    pub timed: Vec<LinkId>,
 }
 
 impl Paths {
@@ -300,6 +308,7 @@ impl Paths {
             starts: Vec::new(),
             lanes: [Hop::NONE; LANES],
             returns_at_once: false,
+            timed: Vec::new(),
         };
         for (flow, settings) in network.flows.iter().enumerate() {
             let ways = [
@@ -423,15 +432,15 @@ impl Paths {
     }
 
     /// A hop is eager if computing its packets early cannot change their order: all come from one
-    /// place that keeps it, or a link's [follow](following()) those of another. At least one hop of
+    /// place that keeps it, or a link's [follow](Following) those of another. At least one hop of
     /// each flow's round trip must be an event, or the loop would never return.
     fn mark_eager(&mut self, network: &Network, links: &[Link<Travelling>], ahead: Ahead) {
         let feeders = self.feeders(network.links.len());
         // The page's runs change while they go, and need none of it: two kB of its module.
         let following = if ahead == Ahead::Plain || cfg!(any(general, target_arch = "wasm32")) {
-            vec![false; links.len()]
+            Following::none(links.len())
         } else {
-            following(self, network, links, &feeders)
+            Following::find(self, network, links, &feeders)
         };
         let mut carries_data = vec![false; links.len()];
         for path in (0..self.starts.len()).step_by(2) {
@@ -446,7 +455,7 @@ impl Paths {
                     // A queue that decides on departure must see events in order of time.
                     HopEnd::Link(link) => {
                         let (place, there) = (link as usize, &links[link as usize]);
-                        (feeders[place] != Agreed::No || following[place])
+                        (feeders[place] != Agreed::No || following.follows[place])
                             && !there.needs_order()
                             && (ahead.passes(carries_data[place]) || there.is_plain())
                     }
@@ -477,6 +486,7 @@ impl Paths {
             }
             self.returns_at_once |= path % 2 == 1 && !has_event;
         }
+        self.timed = following.timed;
     }
 
     fn feeders(&self, links: usize) -> Vec<Agreed<Feeder>> {

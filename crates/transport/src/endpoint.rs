@@ -6,7 +6,8 @@ use crate::quic::{self, QuicSettings};
 use crate::tcp::{self, Cumulative, RecoveryKind, Selective, TcpSettings};
 use crate::{Counters, Limited, Segment, Ticks};
 use narrows_control::{Controller, Need, Rtt};
-use narrows_units::{Stream, Time};
+use narrows_units::{Duration, Stream, Time};
+use std::ops::RangeInclusive;
 
 /// The choice of transport, with the settings of its sender.
 #[derive(Clone, Debug)]
@@ -128,25 +129,46 @@ impl Transport {
         }
     }
 
-    /// Bytes on the wire of each packet of data but the last; `None` if they differ, or if others
-    /// go the same way.
-    pub fn packet_bytes(&self) -> Option<u32> {
+    /// Bytes on the wire of the smallest and the largest packet that its sender sends, but for the
+    /// last of the data; `None` if they are not known.
+    pub fn packet_bytes(&self) -> Option<RangeInclusive<u32>> {
         match self {
-            Self::Tcp(settings) => (!settings.habits.handshake).then_some(settings.packet_bytes),
-            Self::Etcp(settings) => Some(settings.packet_bytes),
+            Self::Tcp(settings) => Some(self.with_syn(settings.packet_bytes)),
+            Self::Etcp(settings) => Some(settings.packet_bytes..=settings.packet_bytes),
             Self::Quic(_) => None,
         }
     }
 
-    /// True if its receiver acknowledges each packet by itself, as soon as it arrives.
-    pub fn answers_at_once(&self) -> bool {
+    /// Those of the smallest and the largest packet that its receiver answers, if acknowledgements
+    /// have `ack_bytes`; `None` if they are not known.
+    pub fn answer_bytes(&self, ack_bytes: u32) -> Option<RangeInclusive<u32>> {
         match self {
-            Self::Tcp(settings) => {
-                let habits = &settings.habits;
-                habits.acks.answers_at_once() && !habits.paces_acks
-            }
-            Self::Etcp(_) => true,
-            Self::Quic(_) => false,
+            Self::Tcp(_) => Some(self.with_syn(ack_bytes)),
+            Self::Etcp(_) => Some(ack_bytes..=ack_bytes),
+            Self::Quic(_) => None,
+        }
+    }
+
+    /// Packets of `bytes`, and those of TCP's handshake, which is answered by as many bytes as it
+    /// asks with.
+    fn with_syn(&self, bytes: u32) -> RangeInclusive<u32> {
+        if self.shakes_hands() {
+            bytes.min(tcp::SYN_BYTES)..=bytes.max(tcp::SYN_BYTES)
+        } else {
+            bytes..=bytes
+        }
+    }
+
+    /// The least time after which a timer of its receiver acknowledges what it has not acknowledged
+    /// when it arrived, `MAX` if no timer does; `None` if acknowledgements may also wait for others
+    /// to leave.
+    pub fn answers_after(&self) -> Option<Duration> {
+        match self {
+            Self::Tcp(settings) if settings.habits.paces_acks => None,
+            Self::Tcp(settings) => settings.habits.acks.answers_after(),
+            Self::Etcp(_) => Some(Duration::MAX),
+            // As many bytes as its ranges take, which is known when it leaves.
+            Self::Quic(_) => None,
         }
     }
 
@@ -466,6 +488,12 @@ impl Receiver {
             Self::Quic(end) => end.wakeup(),
             Self::Etcp(_) => Time::NEVER,
         }
+    }
+
+    /// Bytes on the wire of an acknowledgement that a timer sends; `None` if they are not known
+    /// before, or if none does.
+    pub fn delayed_bytes(&self) -> Option<u32> {
+        if let Self::Tcp(end) = self { Some(end.ack_bytes()) } else { None }
     }
 
     /// Returns the acknowledgement that is due by `now`, if any; to be called at the wake-up time.

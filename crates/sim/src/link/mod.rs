@@ -197,6 +197,11 @@ impl PlainLink {
         self.carried += 1;
         self.transmitter.send(now, bytes) + self.delay
     }
+
+    /// How long a packet of `bytes` takes to the other end if none is before it.
+    pub fn takes(&self, bytes: u32) -> Duration {
+        self.transmitter.time_to_send(bytes) + self.delay
+    }
 }
 
 impl<P: Cargo> Link<P> {

@@ -4,13 +4,19 @@
 //! Packets leave a queue one by one, each a transmission after the one before it. A plain link
 //! behind it that sends them at least as fast lets none wait: each takes as long as its own
 //! transmission and the wire. The same holds for further plain links, and for a receiver that
-//! answers each packet at once. If packets of all paths from one queue to another take the same
-//! time, they reach the second as they left the first, one by one.
+//! answers each packet at once. If the times that packets take from one queue to another differ by
+//! less than a transmission, they reach the second as they left the first, one by one.
+//!
+//! A receiver may answer later, when a timer expires. That is an event, and such answers are put
+//! between those that have no event when these reach the queue ([`DueAnswers`]).
+//!
+//! [`DueAnswers`]: crate::due_answers::DueAnswers
 
 use super::{Feeder, HopEnd, LinkId, Network, Paths};
 use crate::link::{Link, LinkSettings};
 use crate::packet::Travelling;
 use narrows_units::{Bytes, Duration};
+use std::ops::RangeInclusive;
 
 /// One fact of which several speak: each path of a link, for example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,10 +38,6 @@ impl<T: PartialEq> Agreed<T> {
             _ => Self::No,
         }
     }
-
-    fn all(self) -> Option<T> {
-        if let Self::All(said) = self { Some(said) } else { None }
-    }
 }
 
 impl<T> From<Option<T>> for Agreed<T> {
@@ -44,93 +46,184 @@ impl<T> From<Option<T>> for Agreed<T> {
     }
 }
 
-/// The way of a path's packets since they left a queue.
+/// Bytes of the packets that go a way: at least, and at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sizes {
+    least: u32,
+    most: u32,
+}
+
+impl Sizes {
+    /// None goes it.
+    pub const NOBODY: Self = Self { least: u32::MAX, most: 0 };
+    /// They may have any number.
+    pub const ANY: Self = Self { least: 0, most: u32::MAX };
+
+    /// Of these and others.
+    pub fn and(self, other: Self) -> Self {
+        Self { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
+
+    /// The least time in which `link` sends one, and the longest.
+    fn times_to_send(self, link: &LinkSettings) -> [Duration; 2] {
+        [self.least, self.most].map(|bytes| link.rate.time_to_send(Bytes::new(bytes.into())))
+    }
+}
+
+impl From<RangeInclusive<u32>> for Sizes {
+    fn from(bytes: RangeInclusive<u32>) -> Self {
+        Self { least: *bytes.start(), most: *bytes.end() }
+    }
+}
+
+/// The way of packets since they left a queue.
 #[derive(Clone, Copy)]
 struct Way {
     from: LinkId,
-    /// How long it has taken each.
-    took: Duration,
-    /// The least time between two of them.
-    gap: Duration,
+    /// When a packet is here at the earliest, since the one before it left.
+    soonest: Duration,
+    /// When it is here at the latest, since it left itself.
+    latest: Duration,
+    /// The least time after which timers answer what is not answered at once; `MAX` without them.
+    answers_after: Duration,
 }
 
-/// Whether packets reach each link of `network`, fed by `feeders`, in the order in which they left
-/// another; never said of plain links.
-pub(super) fn following(
-    paths: &Paths,
-    network: &Network,
-    links: &[Link<Travelling>],
-    feeders: &[Agreed<Feeder>],
-) -> Vec<bool> {
-    let sizes = sizes(paths, network);
-    let mut following = vec![Agreed::Nobody; links.len()];
-    for (flow, settings) in network.flows.iter().enumerate() {
-        let mut way: Option<Way> = None;
-        for (path, bytes) in (2 * flow..).zip(settings.packet_sizes()) {
-            if bytes == Agreed::Nobody {
-                continue;
-            }
-            for hop in paths.range(path) {
-                way = match paths.hops[hop].end() {
-                    HopEnd::Link(link) => {
-                        let (place, there) = (link as usize, &network.links[link as usize].2);
-                        if links[place].is_plain() {
-                            let alone = feeders[place] != Agreed::No;
-                            way.filter(|_| alone).and_then(|way| way.over(there, sizes[place]))
-                        } else {
-                            let came = way.map(|Way { from, took, .. }| (from, took));
-                            following[place] = following[place].and(came.into());
-                            Way::from(link, there, bytes)
+/// Queues that packets reach in the order in which they left another.
+pub(super) struct Following {
+    /// Whether each link has such a queue.
+    pub follows: Vec<bool>,
+    /// Those that answers reach which timers of receivers send.
+    pub timed: Vec<LinkId>,
+}
+
+impl Following {
+    /// No link's.
+    pub fn none(links: usize) -> Self {
+        Self { follows: vec![false; links], timed: Vec::new() }
+    }
+
+    /// Those of `network`, whose links are fed by `feeders`; none of plain links.
+    pub fn find(
+        paths: &Paths,
+        network: &Network,
+        links: &[Link<Travelling>],
+        feeders: &[Agreed<Feeder>],
+    ) -> Self {
+        let sizes = sizes(paths, network);
+        let mut ways = vec![Agreed::Nobody; links.len()];
+        for (flow, settings) in network.flows.iter().enumerate() {
+            let mut way: Option<Way> = None;
+            for (path, bytes) in (2 * flow..).zip(settings.packet_sizes()) {
+                if bytes == Sizes::NOBODY {
+                    continue;
+                }
+                for hop in paths.range(path) {
+                    way = match paths.hops[hop].end() {
+                        HopEnd::Link(link) => {
+                            let (place, there) = (link as usize, &network.links[link as usize].2);
+                            if links[place].is_plain() {
+                                let alone = feeders[place] != Agreed::No;
+                                way.filter(|_| alone).and_then(|way| way.over(there, sizes[place]))
+                            } else {
+                                ways[place] = Way::meet(ways[place], way);
+                                Way::from(link, there, bytes)
+                            }
                         }
-                    }
-                    HopEnd::Receiver(_) => way.filter(|_| settings.answers_at_once()),
-                    // A notice is an event, which others of the same way may not meet.
-                    HopEnd::Notice(_)
-                    | HopEnd::Double(_)
-                    | HopEnd::Sender(_)
-                    | HopEnd::Hosted(_)
-                    | HopEnd::Host(_) => None,
-                };
+                        HopEnd::Receiver(_) => way
+                            .zip(settings.answers_after())
+                            .map(|(way, answers_after)| Way { answers_after, ..way }),
+                        // A notice is an event, which others of the same way may not meet.
+                        HopEnd::Notice(_)
+                        | HopEnd::Double(_)
+                        | HopEnd::Sender(_)
+                        | HopEnd::Hosted(_)
+                        | HopEnd::Host(_) => None,
+                    };
+                }
             }
         }
+        let ordered = |way: &Agreed<Way>| match way {
+            Agreed::All(way) => Some(*way).filter(Way::keeps_order),
+            _ => None,
+        };
+        let is_timed = |way: &Way| way.answers_after < Duration::MAX;
+        let found = ways.iter().map(ordered);
+        let timed = (0..).zip(found.clone()).filter(|(_, way)| way.as_ref().is_some_and(is_timed));
+        Self {
+            follows: found.map(|way| way.is_some()).collect(),
+            timed: timed.map(|(link, _)| link).collect(),
+        }
     }
-    following.into_iter().map(|queue| queue.all().is_some()).collect()
 }
 
 impl Way {
     /// Packets of so many `bytes` have left the queue of `link`, whose settings are `there`.
-    fn from(link: LinkId, there: &LinkSettings, bytes: Agreed<u32>) -> Option<Self> {
-        let gap = time_to_send(there, bytes.all()?);
+    fn from(link: LinkId, there: &LinkSettings, bytes: Sizes) -> Option<Self> {
+        let [least, _] = bytes.times_to_send(there);
         // A host's packets are in its device as soon as they leave, without an event there.
         let is_device = there.is_device;
-        (there.only_delays() && !is_device).then_some(Self { from: link, took: there.delay, gap })
+        (there.only_delays() && !is_device).then_some(Self {
+            from: link,
+            soonest: least + there.delay,
+            latest: there.delay,
+            answers_after: Duration::MAX,
+        })
     }
 
-    /// They have gone over a plain link of the settings `there`, on which all packets have so many
-    /// `bytes`; `None` if some wait there.
-    fn over(self, there: &LinkSettings, bytes: Agreed<u32>) -> Option<Self> {
-        let sending = time_to_send(there, bytes.all()?);
-        let took = self.took + sending + there.delay;
-        (sending <= self.gap).then_some(Self { took, ..self })
+    /// They have gone over a plain link of the settings `there`, on which packets have so many
+    /// `bytes`; `None` if some wait there, but for those behind an answer that a timer sent.
+    fn over(self, there: &LinkSettings, bytes: Sizes) -> Option<Self> {
+        let [least, most] = bytes.times_to_send(there);
+        let between = self.between();
+        // A timer's answer may leave just before another, and waits for none.
+        let (is_fast, waits) = if self.answers_after == Duration::MAX {
+            (most <= between, Duration::ZERO)
+        } else {
+            (most < between.min(self.answers_after), most)
+        };
+        is_fast.then_some(Self {
+            soonest: self.soonest + least + there.delay,
+            latest: self.latest + waits + most + there.delay,
+            ..self
+        })
+    }
+
+    /// The least time between two packets.
+    fn between(&self) -> Duration {
+        self.soonest.saturating_sub(self.latest)
+    }
+
+    fn keeps_order(&self) -> bool {
+        self.soonest > self.latest
+    }
+
+    /// What is known of packets to one place, of which some come as `met` says and others by `way`.
+    fn meet(met: Agreed<Self>, way: Option<Self>) -> Agreed<Self> {
+        match (met, way) {
+            (Agreed::Nobody, way) => way.into(),
+            (Agreed::All(one), Some(other)) if one.from == other.from => Agreed::All(Self {
+                soonest: one.soonest.min(other.soonest),
+                latest: one.latest.max(other.latest),
+                answers_after: one.answers_after.min(other.answers_after),
+                ..one
+            }),
+            _ => Agreed::No,
+        }
     }
 }
 
-/// The size of all packets that take each link.
-fn sizes(paths: &Paths, network: &Network) -> Vec<Agreed<u32>> {
-    let mut sizes = vec![Agreed::Nobody; network.links.len()];
+/// The sizes of packets that take each link.
+fn sizes(paths: &Paths, network: &Network) -> Vec<Sizes> {
+    let mut sizes = vec![Sizes::NOBODY; network.links.len()];
     for (flow, settings) in network.flows.iter().enumerate() {
         for (path, bytes) in (2 * flow..).zip(settings.packet_sizes()) {
             for link in paths.links(path) {
-                let size: &mut Agreed<u32> = &mut sizes[link as usize];
+                let size: &mut Sizes = &mut sizes[link as usize];
                 *size = size.and(bytes);
             }
         }
     }
     sizes
-}
-
-fn time_to_send(link: &LinkSettings, bytes: u32) -> Duration {
-    link.rate.time_to_send(Bytes::new(bytes.into()))
 }
 
 #[cfg(test)]
@@ -254,21 +347,28 @@ mod tests {
             let links: Vec<_> =
                 settings.map(|link| Link::new(link, Time::ZERO, Stream::new(1, 1, 1))).collect();
             let paths = Paths::find(&network, &links, Ahead::Nothing).expect("they are connected");
-            let following = following(&paths, &network, &links, &paths.feeders(links.len()));
-            let mut others = following.iter().enumerate().filter(|(link, _)| *link != 1);
+            let feeders = paths.feeders(links.len());
+            let Following { follows, timed } = Following::find(&paths, &network, &links, &feeders);
+            let mut others = follows.iter().enumerate().filter(|(link, _)| *link != 1);
             assert!(others.all(|(_, follows)| !follows), "data, or a plain link");
-            following[1]
+            assert!(timed.is_empty() || timed == [1] && follows[1]);
+            follows[1]
         }
     }
 
     #[test]
-    fn acknowledgements_follow_data_that_takes_one_time_to_be_answered() {
+    fn acknowledgements_follow_data_that_takes_about_one_time_to_be_answered() {
         assert!(Two::default().follows());
         // 1 ms from the sender, which is before the queue, does not count.
         assert!(Two { delay: Duration::from_millis(2), ..Two::default() }.follows());
-        // 1000 bytes take 80 us to the receiver, 900 take 72.
-        assert!(!Two { bytes: 900, ..Two::default() }.follows());
-        assert!(!Two { far_delay: Duration::from_millis(2), ..Two::default() }.follows());
+        // A packet takes 800 us to leave the queue; there and back, 798 and 800 us more.
+        let far = |micros| Two { far_delay: Duration::from_micros(micros), ..Two::default() };
+        assert!(far(1399).follows());
+        assert!(!far(1400).follows());
+        // 1000 bytes take 80 us from the queue to the receiver. 91 leave the queue in 72.8 us and
+        // take 7.28; 90 need a tenth of a microsecond less.
+        assert!(Two { bytes: 91, ..Two::default() }.follows());
+        assert!(!Two { bytes: 90, ..Two::default() }.follows());
         // As fast as the queue is fast enough; 8 Mbps lets packets wait.
         assert!(Two { access: Rate::from_megabits(10), ..Two::default() }.follows());
         assert!(!Two { access: Rate::from_megabits(8), ..Two::default() }.follows());
@@ -278,16 +378,41 @@ mod tests {
     }
 
     #[test]
+    fn acknowledgements_of_timers_follow_if_none_waits_for_another() {
+        let waits = |acks| Two { habits: Habits { acks, ..Habits::NS2 }, ..Two::default() };
+        let delay = Duration::from_micros(10);
+        let twos = AckPolicy { every: 2, delay, ..Habits::NS2.acks };
+        // One takes 3.2 us, or 10.
+        assert!(waits(twos).follows());
+        assert!(Two { ack_bytes: 124, ..waits(twos) }.follows());
+        assert!(!Two { ack_bytes: 125, ..waits(twos) }.follows());
+        let longer = AckPolicy { delay: Duration::from_millis(40), ..twos };
+        assert!(Two { ack_bytes: 125, ..waits(longer) }.follows());
+        // One that waits behind a timer's must be gone when the next comes, 800 us later.
+        assert!(!Two { ack_bytes: 10_000, ..waits(longer) }.follows());
+        assert!(Two { ack_bytes: 9999, ..waits(longer) }.follows());
+        assert!(!waits(AckPolicy { merges_for: Duration::from_micros(1), ..longer }).follows());
+        let paced = Habits { acks: longer, paces_acks: true, ..Habits::NS2 };
+        assert!(!Two { habits: paced, ..Two::default() }.follows());
+    }
+
+    #[test]
+    fn acknowledgements_over_linux_follow_if_requests_do() {
+        // A request leaves the queue in 48 us, in which data must have arrived that left before.
+        let linux = |access| Two {
+            habits: Habits::LINUX,
+            access: Rate::from_megabits(access),
+            ..Two::default()
+        };
+        assert!(!linux(170).follows());
+        assert!(linux(180).follows());
+    }
+
+    #[test]
     fn acknowledgements_that_something_else_may_delay_do_not_follow() {
-        let waits = AckPolicy { every: 2, ..Habits::NS2.acks };
-        assert!(!Two { habits: Habits { acks: waits, ..Habits::NS2 }, ..Two::default() }.follows());
-        // Requests are smaller than data.
-        assert!(
-            !Two { habits: Habits { handshake: true, ..Habits::NS2 }, ..Two::default() }.follows()
-        );
-        let short = || Application::Packets { count: 9, last_bytes: 500 };
+        let short = || Application::Packets { count: 9, last_bytes: 99 };
         assert!(!Two { application: short, ..Two::default() }.follows());
-        let whole = || Application::Packets { count: 9, last_bytes: 1000 };
+        let whole = || Application::Packets { count: 9, last_bytes: 100 };
         assert!(Two { application: whole, ..Two::default() }.follows());
         assert!(!Two { reverse: true, ..Two::default() }.follows());
         // Nobody answers datagrams.

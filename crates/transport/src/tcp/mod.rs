@@ -32,8 +32,8 @@ pub use receiver::{AckPolicy, Receiver};
 pub use scoreboard::{Arrival, LostPacket, Scoreboard};
 pub(crate) use selective::Selective;
 pub use send_buffer::SendBufferSettings;
-pub(crate) use sender::Sender;
 pub use sender::TcpSettings;
+pub(crate) use sender::{SYN_BYTES, Sender};
 
 use crate::Timeouts;
 use narrows_control::Restart;

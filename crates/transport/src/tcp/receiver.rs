@@ -153,6 +153,16 @@ impl AckPolicy {
         } = *self;
         every == 1 && quick == 0 && merges_for == Duration::ZERO && !compresses
     }
+
+    /// The least time after which a timer acknowledges what has not been acknowledged when it
+    /// arrived, `MAX` if no timer does; `None` if packets are merged, which may wait twice.
+    pub(crate) fn answers_after(&self) -> Option<Duration> {
+        if self.answers_at_once() {
+            return Some(Duration::MAX);
+        }
+        let compressed = if self.compresses { COMPRESSION_SLACK } else { Duration::MAX };
+        (self.merges_for == Duration::ZERO).then(|| self.delay.min(compressed))
+    }
 }
 
 impl Receiver {
@@ -452,6 +462,11 @@ impl Receiver {
             self.ack_by = now + self.policy.delay;
         }
         None
+    }
+
+    /// Bytes of an acknowledgement on the wire.
+    pub fn ack_bytes(&self) -> u32 {
+        self.ack_bytes
     }
 
     /// Packets that arrived for the first time.

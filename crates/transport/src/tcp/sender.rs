@@ -85,7 +85,7 @@ pub(crate) struct Sender<R> {
 
 /// Bytes of a SYN and of its answer on the wire: IPv4 and TCP headers, with the options for the
 /// segment size, selective acknowledgements, timestamps and the window scale, padded.
-pub(super) const SYN_BYTES: u32 = 60;
+pub(crate) const SYN_BYTES: u32 = 60;
 /// How much the receiver lets leave.
 pub(super) struct ReceiveLimit {
     /// The receiver's own window in packets.
