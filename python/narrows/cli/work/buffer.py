@@ -85,6 +85,9 @@ Told = tuple[str, str, float, str]
 # A part of a link says where to begin if it has this many flows and a run this many packets; the
 # second part is so many times larger, and the link again as much at least.
 PART_FLOWS, PART_PACKETS, PARTS_APART, WORTH = 32, 1e6, 4, 8
+# Short flows, their bytes on average, and for how many seconds each may be busy; so many may be at
+# least.
+SHORT, SHORT_BYTES, SHORT_BUSY_S, FEWEST_SHORT = "web-search:max=1MB", 125e3, 1.0, 1000
 
 
 class Guess(NamedTuple):
@@ -217,8 +220,7 @@ class Ask:
         seconds, from_when = self.times(groups)
         beside: list[dict[str, Any]] = []
         if self.load.short is not None:
-            arrivals = {"sizes": "web-search:max=1MB", "load": self.load.short}
-            beside.append({"name": "short", "cc": groups[0]["cc"], "arrivals": arrivals})
+            beside.append({"name": "short", "cc": groups[0]["cc"], **self.short(self.load.short)})
         if self.load.two_way:
             beside += [group | {"reverse": True} for group in groups]
         low = f"{self.rtts[0] * 1e3:g}ms"
@@ -226,6 +228,12 @@ class Ask:
         more = {"queue": self.load.queue, "duration": length}
         base = dumbbell(self.rate, low, packets, flows=[*groups, *beside], **more)  # type: ignore[arg-type]
         return base.with_(warmup=warmup, sample="0s")
+
+    def short(self, load: float) -> dict[str, Any]:
+        """Return how short flows arrive that are such a share of the load."""
+        arrive = load * rate_of("--rate", self.rate) / 8 / SHORT_BYTES
+        count = max(FEWEST_SHORT, math.ceil(arrive * SHORT_BUSY_S))
+        return {"count": count, "arrivals": {"sizes": SHORT, "load": load}}
 
     def parts(self, groups: Sequence[dict[str, Any]], targets: Sequence[Target]) -> list[Part]:
         """Return two parts of the link, the smaller first; none if runs are short."""
