@@ -19,6 +19,9 @@ pub(crate) struct AnswerTimer {
 /// How an answer arrives at its queue, if its timer expires.
 type DueAnswer = (Event, AnswerTimer);
 
+/// The page's runs have no such queues, and need none of it.
+const IN_USE: bool = cfg!(not(target_arch = "wasm32"));
+
 /// The timers of receivers that may run before their events, by the queues that their answers
 /// reach.
 #[derive(Default)]
@@ -31,6 +34,7 @@ pub(crate) struct DueAnswers {
 impl DueAnswers {
     /// Those that reach the queues of `links`.
     pub fn new(links: &[LinkId]) -> Self {
+        let links = if IN_USE { links } else { &[] };
         let queues = links.iter().map(|link| (*link, BinaryHeap::new())).collect();
         Self { first: Time::NEVER, queues }
     }
@@ -38,14 +42,13 @@ impl DueAnswers {
     /// Whether there are queues that timers' answers reach without events.
     #[inline]
     pub fn matter(&self) -> bool {
-        // The page's runs have none, and need none of it.
-        cfg!(not(target_arch = "wasm32")) && !self.queues.is_empty()
+        IN_USE && !self.queues.is_empty()
     }
 
     /// Whether an answer may reach its queue by `at`.
     #[inline]
     pub fn may_come_by(&self, at: Time) -> bool {
-        cfg!(not(target_arch = "wasm32")) && self.first <= at
+        IN_USE && self.first <= at
     }
 
     /// If `timer` expires and has not been stopped, its answer reaches `link` as `arrival` says.

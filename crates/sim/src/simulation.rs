@@ -407,7 +407,7 @@ impl Simulation {
 
     fn holding(&mut self, link: LinkId) -> &mut DepartureLink<Travelling> {
         let link = self.links[link as usize].as_departure();
-        link.expect("only a link that holds packets is released or awaits its transmitter")
+        link.expect("only links that hold packets are released")
     }
 
     /// Releases the next packet if the transmitter is free.

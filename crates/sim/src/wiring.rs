@@ -437,11 +437,9 @@ impl Paths {
     fn mark_eager(&mut self, network: &Network, links: &[Link<Travelling>], ahead: Ahead) {
         let feeders = self.feeders(network.links.len());
         // The page's runs change while they go, and need none of it: two kB of its module.
-        let following = if ahead == Ahead::Plain || cfg!(any(general, target_arch = "wasm32")) {
-            Following::none(links.len())
-        } else {
-            Following::find(self, network, links, &feeders)
-        };
+        let asks = ahead != Ahead::Plain && cfg!(not(any(general, target_arch = "wasm32")));
+        let following = asks.then(|| Following::find(self, network, links, &feeders));
+        let follows = |link: usize| following.as_ref().is_some_and(|it| it.follows[link]);
         let mut carries_data = vec![false; links.len()];
         for path in (0..self.starts.len()).step_by(2) {
             self.links(path).for_each(|link| carries_data[link as usize] = true);
@@ -455,7 +453,7 @@ impl Paths {
                     // A queue that decides on departure must see events in order of time.
                     HopEnd::Link(link) => {
                         let (place, there) = (link as usize, &links[link as usize]);
-                        (feeders[place] != Agreed::No || following.follows[place])
+                        (feeders[place] != Agreed::No || follows(place))
                             && !there.needs_order()
                             && (ahead.passes(carries_data[place]) || there.is_plain())
                     }
@@ -486,7 +484,7 @@ impl Paths {
             }
             self.returns_at_once |= path % 2 == 1 && !has_event;
         }
-        self.timed = following.timed;
+        self.timed = following.map_or(Vec::new(), |following| following.timed);
     }
 
     fn feeders(&self, links: usize) -> Vec<Agreed<Feeder>> {

@@ -97,11 +97,6 @@ pub(super) struct Following {
 }
 
 impl Following {
-    /// No link's.
-    pub fn none(links: usize) -> Self {
-        Self { follows: vec![false; links], timed: Vec::new() }
-    }
-
     /// Those of `network`, whose links are fed by `feeders`; none of plain links.
     pub fn find(
         paths: &Paths,
