@@ -617,16 +617,17 @@ def test_a_place_says_what_is_not_given(narrows: Run) -> None:
     assert "the least number of flows that meet utilisation >= 0.9 with 1ms" in done.stdout
 
 
-def test_as_many_short_flows_may_be_busy_as_arrive_in_a_second() -> None:
+def test_as_many_short_flows_may_be_busy_as_arrive_in_some_rtts() -> None:
     load = Load(None, "drop-tail", None, 0.1, False)
 
-    def short(rate: str) -> dict[str, Any]:
-        ask = Ask(rate, "20ms..80ms", 1, "cubic", "utilisation >= 0.98", load, None, "4bdp", Path())
+    def short(rate: str, rtt: str = "20ms..80ms") -> dict[str, Any]:
+        ask = Ask(rate, rtt, 1, "cubic", "utilisation >= 0.98", load, None, "4bdp", Path())
         [_, found] = ask.scenario(ask.groups("cubic", 1)).fields["flows"]
         return dict(found)
 
     counts = [short(rate)["count"] for rate in ("1Gbps", "10Gbps", "100Gbps")]
     assert counts == [1000, 1000, 10_000]
+    assert short("10Gbps", "300ms")["count"] == 3750
     arriving = nw.dumbbell("100Gbps", "80ms", "1bdp", flows=[short("100Gbps")], duration="0.7s")
     assert nw.run(arriving).transfers.height > 3000
     with pytest.raises(RuntimeError, match="all 1000 flows are busy"):

@@ -6,7 +6,7 @@ use crate::calendar::{Event, PACKET};
 use crate::wiring::LinkId;
 use narrows_units::Time;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// A timer of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,27 +16,39 @@ pub(crate) struct AnswerTimer {
     pub flow: u32,
 }
 
-/// How an answer arrives at its queue, if its timer expires.
-type DueAnswer = (Event, AnswerTimer);
-
 /// The page's runs have no such queues, and need none of it.
 const IN_USE: bool = cfg!(not(target_arch = "wasm32"));
 
 /// The timers of receivers that may run before their events, by the queues that their answers
-/// reach.
+/// reach. Those that have run, or were stopped, stay until a packet reaches the queue.
 #[derive(Default)]
 pub(crate) struct DueAnswers {
-    /// When the first answer reaches its queue; never if none will.
+    queues: Vec<DueAtQueue>,
+    /// When the first answer reaches each queue that some may reach, with the queue's place.
+    firsts: BTreeSet<(Time, usize)>,
+    /// The least of those; never if there is none.
     first: Time,
-    queues: Vec<(LinkId, BinaryHeap<Reverse<DueAnswer>>)>,
+}
+
+/// How answers arrive at a queue, if their timers expire.
+struct DueAtQueue {
+    link: LinkId,
+    due: BinaryHeap<Reverse<(Event, AnswerTimer)>>,
+}
+
+impl DueAtQueue {
+    fn first(&self) -> Option<&Event> {
+        Some(&self.due.peek()?.0.0)
+    }
 }
 
 impl DueAnswers {
-    /// Those that reach the queues of `links`.
+    /// Those that reach the queues of `links`, which are in order.
     pub fn new(links: &[LinkId]) -> Self {
         let links = if IN_USE { links } else { &[] };
-        let queues = links.iter().map(|link| (*link, BinaryHeap::new())).collect();
-        Self { first: Time::NEVER, queues }
+        let queue = |link: &LinkId| DueAtQueue { link: *link, due: BinaryHeap::new() };
+        let queues = links.iter().map(queue).collect();
+        Self { queues, firsts: BTreeSet::new(), first: Time::NEVER }
     }
 
     /// Whether there are queues that timers' answers reach without events.
@@ -53,20 +65,38 @@ impl DueAnswers {
 
     /// If `timer` expires and has not been stopped, its answer reaches `link` as `arrival` says.
     pub fn expect(&mut self, link: LinkId, arrival: Event, timer: AnswerTimer) {
-        if let Some((_, queue)) = self.queues.iter_mut().find(|(other, _)| *other == link) {
-            queue.push(Reverse((arrival, timer)));
-            self.first = self.first.min(arrival.time);
-        }
+        let Some(place) = self.place(link) else { return };
+        self.change(place, |due| due.push(Reverse((arrival, timer))));
     }
 
     /// Takes the first timer whose answer reaches `link` before a packet does as `arrival` says.
     pub fn take_before(&mut self, link: LinkId, arrival: &Event) -> Option<AnswerTimer> {
-        let (_, queue) = self.queues.iter_mut().find(|(other, _)| *other == link)?;
-        queue.peek().filter(|first| first.0.0 < *arrival)?;
-        let Reverse((_, timer)) = queue.pop()?;
-        let firsts = self.queues.iter().filter_map(|(_, queue)| Some(queue.peek()?.0.0.time));
-        self.first = firsts.min().unwrap_or(Time::NEVER);
+        let place = self.place(link)?;
+        self.queues[place].first().filter(|first| *first < arrival)?;
+        let Reverse((_, timer)) = self.change(place, BinaryHeap::pop)?;
         Some(timer)
+    }
+
+    fn place(&self, link: LinkId) -> Option<usize> {
+        self.queues.binary_search_by_key(&link, |queue| queue.link).ok()
+    }
+
+    /// Changes what is due at the queue in `place`.
+    fn change<T>(
+        &mut self,
+        place: usize,
+        change: impl FnOnce(&mut BinaryHeap<Reverse<(Event, AnswerTimer)>>) -> T,
+    ) -> T {
+        let queue = &mut self.queues[place];
+        let before = queue.first().map(|first| first.time);
+        let changed = change(&mut queue.due);
+        let after = queue.first().map(|first| first.time);
+        if before != after {
+            before.map(|time| self.firsts.remove(&(time, place)));
+            after.map(|time| self.firsts.insert((time, place)));
+            self.first = self.firsts.first().map_or(Time::NEVER, |first| first.0);
+        }
+        changed
     }
 }
 

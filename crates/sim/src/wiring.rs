@@ -484,7 +484,15 @@ impl Paths {
             }
             self.returns_at_once |= path % 2 == 1 && !has_event;
         }
-        self.timed = following.map_or(Vec::new(), |following| following.timed);
+        self.timed = following.map_or(Vec::new(), |it| self.without_event(it.timed, links.len()));
+    }
+
+    /// Those of `queues` that packets reach without an event.
+    fn without_event(&self, queues: Vec<LinkId>, links: usize) -> Vec<LinkId> {
+        let mut eager = vec![false; links];
+        let hops = self.hops.iter().filter(|hop| hop.is_eager());
+        hops.filter_map(|hop| hop.link()).for_each(|link| eager[link as usize] = true);
+        queues.into_iter().filter(|link| eager[*link as usize]).collect()
     }
 
     fn feeders(&self, links: usize) -> Vec<Agreed<Feeder>> {

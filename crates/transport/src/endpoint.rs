@@ -490,8 +490,8 @@ impl Receiver {
         }
     }
 
-    /// Bytes on the wire of an acknowledgement that a timer sends; `None` if they are not known
-    /// before, or if none does.
+    /// Bytes on the wire of each acknowledgement that a timer may send; `None` if they are not
+    /// known before, or if no timer is there.
     pub fn delayed_bytes(&self) -> Option<u32> {
         if let Self::Tcp(end) = self { Some(end.ack_bytes()) } else { None }
     }

@@ -85,9 +85,9 @@ Told = tuple[str, str, float, str]
 # A part of a link says where to begin if it has this many flows and a run this many packets; the
 # second part is so many times larger, and the link again as much at least.
 PART_FLOWS, PART_PACKETS, PARTS_APART, WORTH = 32, 1e6, 4, 8
-# Short flows, their bytes on average, and for how many seconds each may be busy; so many may be at
-# least.
-SHORT, SHORT_BYTES, SHORT_BUSY_S, FEWEST_SHORT = "web-search:max=1MB", 125e3, 1.0, 1000
+# Short flows, and their bytes on average; as many may be busy as arrive in so many of the longest
+# RTTs, but so many at least.
+SHORT, SHORT_BYTES, SHORT_RTTS, FEWEST_SHORT = "web-search:max=1MB", 125e3, 12.5, 1000
 
 
 class Guess(NamedTuple):
@@ -232,7 +232,7 @@ class Ask:
     def short(self, load: float) -> dict[str, Any]:
         """Return how short flows arrive that are such a share of the load."""
         arrive = load * rate_of("--rate", self.rate) / 8 / SHORT_BYTES
-        count = max(FEWEST_SHORT, math.ceil(arrive * SHORT_BUSY_S))
+        count = max(FEWEST_SHORT, math.ceil(arrive * SHORT_RTTS * self.rtts[1]))
         return {"count": count, "arrivals": {"sizes": SHORT, "load": load}}
 
     def parts(self, groups: Sequence[dict[str, Any]], targets: Sequence[Target]) -> list[Part]:
