@@ -6,7 +6,7 @@ use crate::calendar::{Event, PACKET};
 use crate::wiring::LinkId;
 use narrows_units::Time;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BinaryHeap;
 
 /// A timer of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,8 +24,9 @@ const IN_USE: bool = cfg!(not(target_arch = "wasm32"));
 #[derive(Default)]
 pub(crate) struct DueAnswers {
     queues: Vec<DueAtQueue>,
-    /// When the first answer reaches each queue that some may reach, with the queue's place.
-    firsts: BTreeSet<(Time, usize)>,
+    /// When the first answer reaches each queue that some may reach, with the queue's place; those
+    /// that are first no more are taken off once they come first here.
+    firsts: BinaryHeap<Reverse<(Time, usize)>>,
     /// The least of those; never if there is none.
     first: Time,
 }
@@ -48,7 +49,7 @@ impl DueAnswers {
         let links = if IN_USE { links } else { &[] };
         let queue = |link: &LinkId| DueAtQueue { link: *link, due: BinaryHeap::new() };
         let queues = links.iter().map(queue).collect();
-        Self { queues, firsts: BTreeSet::new(), first: Time::NEVER }
+        Self { queues, firsts: BinaryHeap::new(), first: Time::NEVER }
     }
 
     /// Whether there are queues that timers' answers reach without events.
@@ -92,11 +93,21 @@ impl DueAnswers {
         let changed = change(&mut queue.due);
         let after = queue.first().map(|first| first.time);
         if before != after {
-            before.map(|time| self.firsts.remove(&(time, place)));
-            after.map(|time| self.firsts.insert((time, place)));
-            self.first = self.firsts.first().map_or(Time::NEVER, |first| first.0);
+            self.firsts.extend(after.map(|time| Reverse((time, place))));
+            self.first = self.least();
         }
         changed
+    }
+
+    /// The least of the firsts.
+    fn least(&mut self) -> Time {
+        while let Some(Reverse((time, place))) = self.firsts.peek() {
+            if self.queues[*place].first().is_some_and(|first| first.time == *time) {
+                return *time;
+            }
+            self.firsts.pop();
+        }
+        Time::NEVER
     }
 }
 
