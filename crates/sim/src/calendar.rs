@@ -38,6 +38,12 @@ pub(crate) fn transmitter(link: u32, salt: u32) -> u32 {
     link | (mixed >> 26) << LINK_BITS
 }
 
+/// What the event of a packet of `path` is about; `salt` tells seeds apart at equal times.
+#[inline]
+pub(crate) fn arrival(path: u32, salt: u32) -> u32 {
+    PACKET | (path ^ salt)
+}
+
 /// The link of a transmitter's event.
 pub(crate) fn link_of(what: u32) -> u32 {
     what & ((1 << LINK_BITS) - 1)

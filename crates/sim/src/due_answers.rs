@@ -2,7 +2,7 @@
 //! events. What is carried ahead of time to such a queue may reach it after an answer whose timer
 //! is still in the calendar: that timer runs before it.
 
-use crate::calendar::{Event, PACKET};
+use crate::calendar::Event;
 use crate::wiring::LinkId;
 use narrows_units::Time;
 use std::cmp::Reverse;
@@ -21,7 +21,6 @@ const IN_USE: bool = cfg!(not(target_arch = "wasm32"));
 
 /// The timers of receivers that may run before their events, by the queues that their answers
 /// reach. Those that have run, or were stopped, stay until a packet reaches the queue.
-#[derive(Default)]
 pub(crate) struct DueAnswers {
     queues: Vec<DueAtQueue>,
     /// When the first answer reaches each queue that some may reach, with the queue's place; those
@@ -109,9 +108,4 @@ impl DueAnswers {
         }
         Time::NEVER
     }
-}
-
-/// How a packet of `path` arrives at a queue at `at`, for a seed's `salt`.
-pub(crate) fn arrival(at: Time, path: u32, salt: u32) -> Event {
-    Event::new(at, PACKET | (path ^ salt), 0)
 }

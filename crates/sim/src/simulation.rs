@@ -9,7 +9,7 @@ pub use open::Glimpse;
 
 use crate::books::PathBooks;
 use crate::browser::Browser;
-use crate::calendar::{Calendar, Event, PACKET, TIMER, link_of, transmitter};
+use crate::calendar::{Calendar, Event, PACKET, TIMER, arrival, link_of, transmitter};
 use crate::due_answers::DueAnswers;
 use crate::ends::{LATE, ReceivingEnd, SOON, SendingEnd, Sink, Source};
 use crate::hosted::Payloads;
@@ -455,7 +455,7 @@ impl Simulation {
     /// Enters into the calendar that the packet at `payload` reaches `hop` of `path` at `at`.
     #[inline]
     fn file(&mut self, at: Time, path: u32, hop: Hop, payload: u32) {
-        let event = Event::new(at, PACKET | (path ^ self.salt), payload);
+        let event = Event::new(at, arrival(path, self.salt), payload);
         match self.paths.lane(hop) {
             Some(lane) => self.calendar.push_in_lane(lane, event),
             None => self.calendar.push(event),

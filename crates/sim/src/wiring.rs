@@ -516,7 +516,7 @@ impl Paths {
 }
 
 /// What is computed before its time comes; the results are the same, but for what happens at one
-/// instant where a node is a source without a link of its own.
+/// instant where a node sends data or answers without a link of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ahead {
     /// Nothing: every hop is an event.

@@ -1,7 +1,8 @@
 //! Answers of receivers' timers to queues that answers reach without events.
 
 use super::Simulation;
-use crate::due_answers::{AnswerTimer, arrival};
+use crate::calendar::{Event, arrival};
+use crate::due_answers::AnswerTimer;
 use crate::ends::Sink;
 use crate::link::Link;
 use crate::wiring::LinkId;
@@ -18,7 +19,7 @@ impl Simulation {
         let (mut at, mut place) = (expires, self.paths.starts[path as usize]);
         while let Some(link) = self.paths.hops[place as usize].link() {
             let Link::Plain(plain) = &self.links[link as usize] else {
-                let arrival = arrival(at, path, self.salt);
+                let arrival = Event::new(at, arrival(path, self.salt), 0);
                 return self.due_answers.expect(link, arrival, AnswerTimer { expires, flow });
             };
             (at, place) = (at + plain.takes(bytes), place + 1);
@@ -29,7 +30,7 @@ impl Simulation {
     #[cold]
     #[inline(never)]
     pub(super) fn answer_before(&mut self, link: LinkId, at: Time, path: u32) {
-        let arrival = arrival(at, path, self.salt);
+        let arrival = Event::new(at, arrival(path, self.salt), 0);
         while let Some(timer) = self.due_answers.take_before(link, &arrival) {
             self.receiver_timer(timer.flow, timer.expires);
         }

@@ -189,7 +189,7 @@ impl Way {
     }
 
     fn keeps_order(&self) -> bool {
-        self.soonest > self.latest
+        self.between() > Duration::ZERO
     }
 
     /// What is known of packets to one place, of which some come as `met` says and others by `way`.
